@@ -264,10 +264,12 @@ TEST(CpuJoin, BrokenPreconditionsThrow) {
   EXPECT_THROW((void)backend->begin({wrong_width, wrong_width, 0}, 0), LogicError);
 }
 
-/// Every form of the table against a map: unique or not, direct or hashed, all keys of one partition. `loose`: it is
-/// told that keys may be anything.
+using TableForm = JoinTable<std::uint32_t>::Form;
+
+/// Every form of the table against a map: unique or not, direct, ranked or hashed, all keys of one partition. `loose`:
+/// it is told that keys may be anything.
 template <class Word>
-void expect_table_of(std::vector<Word> const& keys, std::uint32_t shared_low_bits, bool direct, bool unique,
+void expect_table_of(std::vector<Word> const& keys, std::uint32_t shared_low_bits, TableForm form, bool unique,
                      bool loose) {
   SCOPED_TRACE(::testing::Message() << keys.size() << " keys, shared bits " << shared_low_bits << " loose " << loose);
   std::map<Word, std::vector<std::uint32_t>> rows_of;
@@ -280,7 +282,7 @@ void expect_table_of(std::vector<Word> const& keys, std::uint32_t shared_low_bit
   ASSERT_TRUE(table.build(before, 1, 2, 0));
   ASSERT_TRUE(loose ? table.build(keys, 0, std::numeric_limits<Word>::max(), shared_low_bits)
                     : table.build(keys, min, max, shared_low_bits));
-  EXPECT_EQ(table.is_direct(), direct);
+  EXPECT_EQ(static_cast<int>(table.form()), static_cast<int>(form));
   EXPECT_EQ(table.is_unique(), unique);
   std::vector<Word> probes(keys);
   auto const step = static_cast<Word>(Word{1} << shared_low_bits);
@@ -312,8 +314,8 @@ void expect_table_of(std::vector<Word> const& keys, std::uint32_t shared_low_bit
 }
 
 template <class Word>
-void expect_table(std::vector<Word> const& keys, std::uint32_t shared_low_bits, bool direct, bool unique) {
-  for (bool const loose : {false, true}) expect_table_of(keys, shared_low_bits, direct, unique, loose);
+void expect_table(std::vector<Word> const& keys, std::uint32_t shared_low_bits, TableForm form, bool unique) {
+  for (bool const loose : {false, true}) expect_table_of(keys, shared_low_bits, form, unique, loose);
 }
 
 template <class Word>
@@ -322,23 +324,27 @@ void check_tables() {
   for (std::size_t const rows : {0, 1, 2, 1'023, 1'025, 70'000}) {
     std::vector<Word> dense(rows);
     std::vector<Word> strided(rows);
+    std::vector<Word> scattered(rows);
     std::vector<Word> sparse(rows);
     for (std::size_t i = 0; i < rows; ++i) {
       dense[i] = static_cast<Word>(1'000 + i);
       strided[i] = static_cast<Word>((i << 10) + 77);
+      scattered[i] = static_cast<Word>(9 + 40 * i + random() % 40);
       sparse[i] = static_cast<Word>(std::uint64_t{i} * 0x9E37'79B9'7F4A'7C15);
     }
     std::shuffle(dense.begin(), dense.end(), random);
-    expect_table<Word>(dense, 0, true, true);
-    expect_table<Word>(strided, 10, true, true);
-    expect_table<Word>(strided, 0, rows < 3, true);
-    expect_table<Word>(sparse, 0, rows < 2, true);
+    expect_table<Word>(dense, 0, TableForm::direct, true);
+    expect_table<Word>(strided, 10, TableForm::direct, true);
+    expect_table<Word>(strided, 0, rows < 3 ? TableForm::direct : TableForm::hashed, true);
+    expect_table<Word>(scattered, 0, rows < 3 ? TableForm::direct : TableForm::ranked, true);
+    expect_table<Word>(sparse, 0, rows < 2 ? TableForm::direct : TableForm::hashed, true);
     if (rows < 3) continue;
-    for (auto* const keys : {&dense, &strided, &sparse})
+    for (auto* const keys : {&dense, &strided, &scattered, &sparse})
       for (std::size_t i = 0; i < rows; i += 3) (*keys)[i] = (*keys)[rows / 2];
-    expect_table<Word>(dense, 0, true, false);
-    expect_table<Word>(strided, 10, true, false);
-    expect_table<Word>(sparse, 0, false, false);
+    expect_table<Word>(dense, 0, TableForm::direct, false);
+    expect_table<Word>(strided, 10, TableForm::direct, false);
+    expect_table<Word>(scattered, 0, TableForm::ranked, false);
+    expect_table<Word>(sparse, 0, TableForm::hashed, false);
   }
 }
 
@@ -351,7 +357,10 @@ TEST(JoinTable, StopsBuildingWhenCancelled) {
   Control control;
   control.cancelled = &cancelled;
   JoinTable<std::uint64_t> table;
-  for (std::vector<std::uint64_t> const& keys : {std::vector<std::uint64_t>{1, 2, 2}, {1, std::uint64_t{1} << 60}}) {
+  std::vector<std::uint64_t> scattered(2'000);
+  for (std::size_t i = 0; i < scattered.size(); ++i) scattered[i] = 50 * i;
+  for (std::vector<std::uint64_t> const& keys :
+       {std::vector<std::uint64_t>{1, 2, 2}, {1, std::uint64_t{1} << 60}, scattered}) {
     cancelled = true;
     EXPECT_EQ(table.build(keys, keys.front(), keys.back(), 0, &control).error().code(), ErrorCode::cancelled);
     cancelled = false;
@@ -363,10 +372,11 @@ TEST(JoinTable, StopsBuildingWhenCancelled) {
 }
 
 TEST(JoinTable, HoldsTheEdgesOfTheKeySpace) {
-  expect_table<std::uint32_t>({0, 0xFFFF'FFFF}, 0, false, true);
-  expect_table<std::uint32_t>({0xFFFF'FFFE, 0xFFFF'FFFF}, 0, true, true);
-  expect_table<std::uint64_t>({0, ~std::uint64_t{0}}, 0, false, true);
-  expect_table<std::uint64_t>({~std::uint64_t{0} - 1, ~std::uint64_t{0}, ~std::uint64_t{0}}, 0, true, false);
+  expect_table<std::uint32_t>({0, 0xFFFF'FFFF}, 0, TableForm::hashed, true);
+  expect_table<std::uint32_t>({0xFFFF'FFFE, 0xFFFF'FFFF}, 0, TableForm::direct, true);
+  expect_table<std::uint64_t>({0, ~std::uint64_t{0}}, 0, TableForm::hashed, true);
+  expect_table<std::uint64_t>({~std::uint64_t{0} - 1, ~std::uint64_t{0}, ~std::uint64_t{0}}, 0, TableForm::direct,
+                              false);
 }
 
 /// Keys that agree in the hash bits that chose their partition still spread over the slots.
@@ -374,19 +384,22 @@ TEST(JoinTable, FindsKeysOfOneMixedPartition) {
   std::vector<std::uint64_t> keys;
   for (std::uint64_t key = 0; keys.size() < 40'000; ++key)
     if (partition::partition_of(key << 20, {4, 0, true}) == 5) keys.push_back(key << 20);
-  expect_table(keys, 0, false, true);
+  expect_table(keys, 0, TableForm::hashed, true);
 }
 
+/// Of tables as wide as they may be: those that are direct, and those that are ranked.
 TEST(JoinTable, PeakBytesIsAnUpperBound) {
-  for (std::uint64_t const rows : {0, 1, 100, 1'024, 49'152, 200'000}) {
-    std::vector<std::uint32_t> keys(rows);
-    for (std::uint32_t i = 0; i < rows; ++i) keys[i] = i / 2 * 8;  // as wide as a direct table may be
-    JoinTable<std::uint32_t> table;
-    ASSERT_TRUE(table.build(keys, 0, rows == 0 ? 0 : keys.back(), 0));
-    auto const held = 4 * (2 * table.num_slots() + 1 + 2 * rows);
-    EXPECT_LE(held, JoinTable<std::uint32_t>::peak_bytes(rows)) << rows;
-    EXPECT_GT(cpu_join_bytes(rows, rows, 64), JoinTable<std::uint32_t>::peak_bytes(rows));
-  }
+  for (std::uint64_t const rows : {0, 1, 100, 1'024, 49'152, 100'000, 200'000})
+    for (std::uint32_t const step : {8, 120}) {
+      std::vector<std::uint32_t> keys(rows);
+      for (std::uint32_t i = 0; i < rows; ++i) keys[i] = i / 2 * step;
+      JoinTable<std::uint32_t> table;
+      ASSERT_TRUE(table.build(keys, 0, rows == 0 ? 0 : keys.back(), 0));
+      auto held = 4 * (2 * table.num_slots() + 1 + 2 * rows);
+      if (table.form() == TableForm::ranked) held += keys.back() / 4;
+      EXPECT_LE(held, JoinTable<std::uint32_t>::peak_bytes(rows)) << rows;
+      EXPECT_GT(cpu_join_bytes(rows, rows, 64), JoinTable<std::uint32_t>::peak_bytes(rows));
+    }
 }
 
 /// Slices that name the same build side share its table: a small one a lane, a large one over all lanes.

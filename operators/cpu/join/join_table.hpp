@@ -12,11 +12,13 @@
 #include "core/parallel_blocks.hpp"
 #include "garuda/error.hpp"
 #include "operators/contract/key_span.hpp"
+#include "operators/cpu/join/rank_kernels.hpp"
 
 namespace garuda::cpu {
 
-/// Rows of the build side by key, in four bytes a slot. Two forms, chosen for the keys:
+/// Rows of the build side by key, in four bytes a slot. Three forms, chosen for the keys:
 ///   direct  slot (key - min) >> shared low bits, when that range is small: no key is compared
+///   ranked  when it is larger: bits of that range say which keys are there, and how many of them are less is the slot
 ///   hash    linear probing from the leading bits of a multiplicative hash (Dietzfelbinger et al. 1997), which is not
 ///           the one that may have chosen the keys' partition; a slot holds the eight bits behind them beside its row,
 ///           so that nearly every miss ends in the slots. At most a third of the slots is used: a search that goes on
@@ -36,32 +38,31 @@ class JoinTable {
     keys_ = keys;
     shift_ = shared_low_bits;
     unique_ = true;
-    auto const most = most_direct(keys.size());
-    auto const [least, range] =
-        keys.empty() ? KeyRange{min, 0} : narrow_range(KeyRange{min, last_slot(min, max)}, most);
+    auto const [least, last] = keys.empty() ? KeyRange{min, 0} : narrow_range({min, last_slot(min, max)});
     min_ = least;
-    direct_ = range < most;
-    num_slots_ = direct_ ? range + 1 : std::bit_ceil(std::max<std::uint64_t>(kHashSlots * keys.size(), 2));
-    GARUDA_TRY(reserve(slots_, num_slots_));
+    last_key_ = last;
+    form_ = last < most_direct(keys.size())   ? Form::direct
+            : last < most_ranked(keys.size()) ? Form::ranked
+                                              : Form::hashed;
+    GARUDA_TRY_ASSIGN(num_slots_, count_slots(control));
+    GARUDA_TRY(reserve(slots_, num_slots_ + 1));
     search_ = {slots(), keys.data(), num_slots_ - 1, shared_low_bits,
                static_cast<std::uint32_t>(65 - std::bit_width(num_slots_))};
-    GARUDA_TRY(clear(slots(), num_slots_, control));
-    if (direct_) {
-      GARUDA_TRY(fill_direct(control));
-    } else {
-      GARUDA_TRY(fill_hash(control));
-    }
+    GARUDA_TRY(clear(slots(), num_slots_ + 1, control));
+    GARUDA_TRY(fill(control));
     return unique_ ? Result<void>{} : build_runs(control);
   }
 
   /// Upper bound of the bytes that a table of `num_rows` rows takes.
   static std::uint64_t peak_bytes(std::uint64_t num_rows) noexcept {
     auto const slots = std::max(most_direct(num_rows) + 1, 2 * kHashSlots * num_rows);
-    return 4 * (2 * slots + 1 + 2 * num_rows) + 4 * static_cast<std::uint64_t>(buffer_alignment());
+    return 4 * (2 * slots + 1 + 2 * num_rows) + 8 * num_rank_words(most_ranked(num_rows)) +
+           5 * static_cast<std::uint64_t>(buffer_alignment());
   }
 
   bool is_unique() const noexcept { return unique_; }
-  bool is_direct() const noexcept { return direct_; }
+  enum class Form : std::uint8_t { direct, ranked, hashed };
+  Form form() const noexcept { return form_; }
   std::uint64_t num_slots() const noexcept { return num_slots_; }
 
   /// What `find` found: 0 nothing, else 1 + the row of a unique table, 1 + the slot of another.
@@ -69,10 +70,11 @@ class JoinTable {
 
   /// Looks up `count` keys, at most kBlock: found[i] for keys[i].
   void find(Word const* keys, std::size_t count, Found* found) const noexcept {
-    if (direct_)
-      find_direct(keys, count, found);
+    if (form_ == Form::hashed) return find_hash(keys, count, found);
+    if (form_ == Form::ranked)
+      find_ranked(keys, count, found);
     else
-      find_hash(keys, count, found);
+      find_direct(keys, count, found);
   }
 
   static constexpr std::size_t kBlock = 1'024;
@@ -98,6 +100,15 @@ class JoinTable {
   static constexpr std::uint64_t most_direct(std::uint64_t rows) noexcept {
     return std::max(kDirectFill * rows + kDirectSlack, std::min(kCachedFill * rows, kCachedSlots));
   }
+  /// A ranked table has at most kRankedFill values a row between its least and its greatest key, and lies with its
+  /// slots in a second-level cache: it then takes no more bytes than a hash table's slots and the keys that they are
+  /// compared with. Of larger ones a core waits for the words, which it cannot ask for ahead.
+  static constexpr std::uint64_t kRankedFill = 64;
+  static constexpr std::uint64_t kRankedBytes = std::uint64_t{1} << 20;
+  static constexpr std::uint64_t most_ranked(std::uint64_t rows) noexcept {
+    auto const bytes = kRankedBytes - std::min(4 * rows, kRankedBytes);
+    return std::min(kRankedFill * rows, bytes / 8 * RankedKeys::kRankBits);
+  }
   /// Slots of a hash table: at least so many a row, less than twice as many.
   static constexpr std::uint64_t kHashSlots = 3;
   static constexpr std::uint32_t kRowBits = 24;
@@ -122,10 +133,11 @@ class JoinTable {
 
   std::uint64_t last_slot(Word min, Word max) const noexcept { return static_cast<Word>(max - min) >> shift_; }
 
-  /// The keys' own range where the given one has `most` slots or more: it may be that of keys elsewhere. Ends as soon
-  /// as that is known not to help.
-  KeyRange narrow_range(KeyRange given, std::uint64_t most) const noexcept {
-    if (given.last < most) return given;
+  /// The keys' own range where the given one is too large for a table without hashes: it may be that of keys elsewhere.
+  /// Ends as soon as that is known not to help.
+  KeyRange narrow_range(KeyRange given) const noexcept {
+    auto const most = std::max(most_direct(keys_.size()), most_ranked(keys_.size()));
+    if (given.last < most_direct(keys_.size())) return given;
     constexpr std::size_t kStep = 64;
     auto min = keys_[0];
     auto max = min;
@@ -140,16 +152,22 @@ class JoinTable {
   std::uint32_t* slots() noexcept { return slots_.template as<std::uint32_t>(); }
   std::uint32_t const* slots() const noexcept { return slots_.template as<std::uint32_t>(); }
 
-  /// How keys find their slots directly. Loops take a copy: slots that they write could else be members of the table,
-  /// which would be read again for every key.
+  /// How keys find their slots directly. Loops take a copy, of words wider than what they write: that could else be
+  /// members of the table or of the copy, which would be read again for every key.
   struct Direct {
-    Word min = 0;
-    std::uint32_t shift = 0;
+    std::uint64_t min = 0;
+    std::uint64_t shift = 0;
 
     /// Beyond every slot for keys outside the range: the subtraction wraps.
     std::uint64_t slot_of(Word key) const noexcept { return static_cast<Word>(key - min) >> shift; }
   };
   Direct direct() const noexcept { return {min_, shift_}; }
+
+  /// Of values up to one behind the last key's.
+  static constexpr std::uint64_t num_rank_words(std::uint64_t last) noexcept {
+    return (last + 1) / RankedKeys::kRankBits + 1;
+  }
+  RankedKeys ranked() const noexcept { return {min_, shift_, last_key_, ranks_.template as<std::uint64_t>()}; }
 
   /// How hashed keys are searched; loops take a copy, too.
   struct Search {
@@ -196,18 +214,72 @@ class JoinTable {
                       [=](std::uint32_t first, std::uint32_t last) { std::fill(words + first, words + last, 0); });
   }
 
-  Result<void> fill_direct(Control const* control) {
-    return for_blocks(keys_.size(), control, [&](std::uint32_t first, std::uint32_t last) {
-      auto* const slots = this->slots();
-      bool unique = true;
+  /// Sets up what the keys' slots are found by. Errors: cancelled, out_of_memory.
+  Result<std::uint64_t> count_slots(Control const* control) {
+    if (form_ == Form::direct) return last_key_ + 1;
+    if (form_ == Form::hashed) return std::bit_ceil(std::max<std::uint64_t>(kHashSlots * keys_.size(), 2));
+    auto const count = num_rank_words(last_key_);
+    GARUDA_TRY(reserve(ranks_, 2 * count));
+    auto* const words = ranks_.template as<std::uint64_t>();
+    GARUDA_TRY(clear(ranks_.template as<std::uint32_t>(), 2 * count, control));
+    GARUDA_TRY(for_blocks(keys_.size(), control, [&](std::uint32_t first, std::uint32_t last) {
       for_each_ahead<Word>(keys_.data() + first, last - first,
-                           [&, direct = direct(), keys = keys_.data() + first, next = first + 1](std::size_t i) {
-                             auto& slot = slots[direct.slot_of(keys[i])];
-                             unique &= slot == 0;
-                             slot = static_cast<std::uint32_t>(i) + next;
+                           [=, direct = direct(), keys = keys_.data() + first](std::size_t i) {
+                             auto const value = direct.slot_of(keys[i]);
+                             words[value / RankedKeys::kRankBits] |= std::uint64_t{1} << value % RankedKeys::kRankBits;
                            });
-      unique_ &= unique;
+    }));
+    std::uint64_t keys = 0;
+    GARUDA_TRY(for_blocks(count, control, [&](std::uint32_t first, std::uint32_t last) {
+      keys = rank_kernels().add_ranks(words + first, last - first, keys);
+    }));
+    return keys;
+  }
+
+  Result<void> fill(Control const* control) {
+    if (form_ == Form::hashed) return fill_hash(control);
+    return for_blocks(keys_.size(), control, [&](std::uint32_t first, std::uint32_t last) {
+      if (form_ == Form::direct)
+        fill_slots(first, last,
+                   [direct = direct(), keys = keys_.data() + first](std::size_t i) { return direct.slot_of(keys[i]); });
+      else
+        for_slots(first, last, [&](std::uint32_t begin, std::span<std::uint32_t const> slots) {
+          fill_slots(begin, begin + slots.size(), [slots](std::size_t i) { return slots[i]; });
+        });
     });
+  }
+
+  /// `slot_of`: of row `first` + i.
+  template <class SlotOf>
+  void fill_slots(std::uint64_t first, std::uint64_t last, SlotOf const& slot_of) {
+    auto* const slots = this->slots();
+    bool unique = true;
+    for_each_ahead<Word>(keys_.data() + first, last - first, [&, slot_of, next = first + 1](std::size_t i) {
+      auto& slot = slots[slot_of(i)];
+      unique &= slot == 0;
+      slot = static_cast<std::uint32_t>(i + next);
+    });
+    unique_ &= unique;
+  }
+
+  /// Calls body(first row, the slots of it and the next ones) for the rows [first, last) of keys that have one.
+  template <class Body>
+  void for_slots(std::uint32_t first, std::uint32_t last, Body const& body) const {
+    std::uint32_t slots[kBlock];
+    for (auto begin = first; begin < last; begin += kBlock) {
+      auto const count = std::min<std::size_t>(kBlock, last - begin);
+      auto const* const keys = keys_.data() + begin;
+      if (form_ == Form::ranked) {
+        find_ranks(keys, count, slots);
+        for (std::size_t i = 0; i < count; ++i) slots[i] -= 1;
+      } else if (form_ == Form::direct) {
+        for (std::size_t i = 0; i < count; ++i) slots[i] = static_cast<std::uint32_t>(direct().slot_of(keys[i]));
+      } else {
+        for (std::size_t i = 0; i < count; ++i)
+          slots[i] = static_cast<std::uint32_t>(search_.slot_of(search_.hash_of(keys[i]), keys[i]));
+      }
+      body(begin, std::span<std::uint32_t const>(slots, count));
+    }
   }
 
   Result<void> fill_hash(Control const* control) {
@@ -229,10 +301,6 @@ class JoinTable {
     });
   }
 
-  std::uint64_t slot_of_key(Word key) const noexcept {
-    return direct_ ? direct().slot_of(key) : search_.slot_of(search_.hash_of(key), key);
-  }
-
   /// Sorts the rows by slot, in order.
   Result<void> build_runs(Control const* control) {
     auto const rows = keys_.size();
@@ -243,11 +311,12 @@ class JoinTable {
     auto* const slot_of_row = slot_of_row_.template as<std::uint32_t>();
     GARUDA_TRY(clear(begins, num_slots_ + 1, control));
     GARUDA_TRY(for_blocks(rows, control, [&](std::uint32_t first, std::uint32_t last) {
-      for (auto row = first; row < last; ++row) {
-        auto const slot = static_cast<std::uint32_t>(slot_of_key(keys_[row]));
-        slot_of_row[row] = slot;
-        ++begins[slot];
-      }
+      for_slots(first, last, [=](std::uint32_t row, std::span<std::uint32_t const> slots) {
+        for (auto const slot : slots) {
+          slot_of_row[row++] = slot;
+          ++begins[slot];
+        }
+      });
     }));
     std::exclusive_scan(begins, begins + num_slots_ + 1, begins, std::uint32_t{0});
     auto* const sorted = rows_.template as<std::uint32_t>();
@@ -260,21 +329,31 @@ class JoinTable {
     return {};
   }
 
+  /// Without a branch on whether a key is there, which a core cannot foresee: one outside the range reads the slot
+  /// behind the last, which stays unused.
   void find_direct(Word const* keys, std::size_t count, Found* found) const noexcept {
     auto const* const slots = this->slots();
-    auto const direct = this->direct();
-    auto const num_slots = num_slots_;
+    auto const slot_of = [direct = direct(), last = num_slots_](Word key) {
+      return std::min(direct.slot_of(key), last);
+    };
     if (unique_) {
-      for_each_ahead<Word>(keys, count, [=](std::size_t i) {
-        auto const slot = direct.slot_of(keys[i]);
-        found[i] = slot < num_slots ? slots[slot] : 0;
-      });
+      for_each_ahead<Word>(keys, count, [=](std::size_t i) { found[i] = slots[slot_of(keys[i])]; });
       return;
     }
     for_each_ahead<Word>(keys, count, [=](std::size_t i) {
-      auto const slot = direct.slot_of(keys[i]);
-      found[i] = slot < num_slots && slots[slot] != 0 ? static_cast<Found>(slot) + 1 : 0;
+      auto const slot = slot_of(keys[i]);
+      found[i] = slots[slot] != 0 ? static_cast<Found>(slot) + 1 : 0;
     });
+  }
+
+  void find_ranked(Word const* keys, std::size_t count, Found* found) const noexcept {
+    if (!unique_) return find_ranks(keys, count, found);
+    auto const& kernels = rank_kernels();
+    (sizeof(Word) == 4 ? kernels.find_rows_32 : kernels.find_rows_64)(ranked(), slots(), keys, count, found);
+  }
+  void find_ranks(Word const* keys, std::size_t count, Found* found) const noexcept {
+    auto const& kernels = rank_kernels();
+    (sizeof(Word) == 4 ? kernels.find_ranks_32 : kernels.find_ranks_64)(ranked(), keys, count, found);
   }
 
   void find_hash(Word const* keys, std::size_t count, Found* found) const noexcept {
@@ -292,13 +371,15 @@ class JoinTable {
   std::span<Word const> keys_;
   Word min_ = 0;
   std::uint32_t shift_ = 0;
-  bool direct_ = false;
+  Form form_ = Form::hashed;
   bool unique_ = true;
+  std::uint64_t last_key_ = 0;  ///< direct, ranked: the greatest key's value
   std::uint64_t num_slots_ = 0;
   Search search_;
-  AlignedBuffer slots_;        ///< direct: 1 + a row of the key, 0 without; hash: tag and a row of the key, 0 without
-  AlignedBuffer run_begins_;   ///< slots + 1
-  AlignedBuffer rows_;         ///< by slot, ascending in each
+  AlignedBuffer slots_;       ///< 1 + a row of the key, 0 without, and 0 behind the last; hashed: tag and row, 0 unused
+  AlignedBuffer ranks_;       ///< ranked: the words of RankedKeys
+  AlignedBuffer run_begins_;  ///< slots + 1
+  AlignedBuffer rows_;        ///< by slot, ascending in each
   AlignedBuffer slot_of_row_;  ///< while runs are built
 };
 
