@@ -107,7 +107,7 @@ Result<std::int64_t> KeyDecoder::decode_validity(Attribute const& attribute, std
     std::fill_n(validity, bitmap_bytes(static_cast<std::int64_t>(part.size())), std::uint8_t{0});
     std::int64_t valid = 0;
     for (std::size_t i = 0; i < part.size(); ++i) {
-      if (attribute.position(part[i]) == 0) continue;
+      if (attribute.is_null(part[i])) continue;
       validity[i / 8] = static_cast<std::uint8_t>(validity[i / 8] | (1U << (i % 8)));
       ++valid;
     }
@@ -127,14 +127,14 @@ Result<void> KeyDecoder::decode_even_bytes(Attribute const& attribute, std::span
   return for_each_part(words, control, [&](std::uint64_t begin, std::span<std::uint64_t const> part) {
     auto* const values = column.values.as<char>() + begin * size;
     auto const bytes = part.size() * size;
-    std::array<char, kMostCodedBytes> last;
-    for (std::size_t i = 0; i < part.size(); ++i) {
+    attribute.writer->write(attribute.codes(part), [&](std::size_t i, auto const& value, std::size_t) {
       offsets[begin + i] = static_cast<Offset>((begin + i) * size);
       // What is written behind a value is overwritten by the next one; another part's are not touched.
-      bool const reaches_out = i * size + attribute.writer->reach() > bytes;
-      attribute.writer->write(*attribute.code(part[i]), reaches_out ? last.data() : values + i * size);
-      if (reaches_out) std::copy_n(last.data(), size, values + i * size);
-    }
+      if (i * size + sizeof(value) <= bytes)
+        std::memcpy(values + i * size, &value, sizeof(value));
+      else
+        std::memcpy(values + i * size, &value, size);
+    });
   });
 }
 
@@ -154,13 +154,15 @@ Result<void> KeyDecoder::decode_bytes(Attribute const& attribute, std::span<std:
     auto& bytes = parts[begin / kDecodeRows];
     bytes.resize(part.size() * coding.longest() + kMostCodedBytes);
     std::size_t size = 0;
-    for (std::size_t i = 0; i < part.size(); ++i) {
+    attribute.writer->write(attribute.codes(part), [&](std::size_t i, auto const& value, std::size_t length) {
       offsets[begin + i] = static_cast<Offset>(size);
-      if (auto const code = attribute.code(part[i]))
-        size += attribute.writer->write(*code, bytes.data() + size);
-      else if (!has_offsets)
+      if (!attribute.is_null(part[i])) {
+        std::memcpy(bytes.data() + size, &value, sizeof(value));
+        size += length;
+      } else if (!has_offsets) {
         size += static_cast<std::size_t>(attribute.type.fixed_byte_width);
-    }
+      }
+    });
     bytes.resize(size);
   }));
   std::vector<std::size_t> first{0};

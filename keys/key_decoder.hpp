@@ -71,11 +71,19 @@ class KeyDecoder {
       auto const quotient = divisor->quotient(packed);
       return cardinality ? cardinality->remainder(quotient) : quotient;
     }
+    bool is_null(std::uint64_t packed) const noexcept { return has_nulls && position(packed) == 0; }
     /// nullopt: null.
     std::optional<std::uint64_t> code(std::uint64_t packed) const noexcept {
       auto const at = position(packed);
       if (has_nulls && at == 0) return std::nullopt;
       return smallest - (has_nulls ? 1 : 0) + at;
+    }
+    /// A code each; of nulls any.
+    std::vector<std::uint64_t> codes(std::span<std::uint64_t const> packed) const {
+      std::vector<std::uint64_t> all(packed.size());
+      auto const first = smallest - (has_nulls ? 1 : 0);
+      for (std::size_t i = 0; i < all.size(); ++i) all[i] = first + position(packed[i]);
+      return all;
     }
   };
   static Result<void> decode_bytes(Attribute const& attribute, std::span<std::uint64_t const> words,

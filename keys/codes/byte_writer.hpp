@@ -5,7 +5,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
+#include <span>
 #include <vector>
 
 #include "keys/codes/byte_coding.hpp"
@@ -20,50 +20,69 @@ class ByteWriter {
   /// Cost: a few thousand entries of tables.
   explicit ByteWriter(ByteCoding const& coding);
 
-  /// Bytes that `write` may write, whatever the value's length.
-  std::size_t reach() const noexcept { return is_narrow_ ? kNarrowBytes : kMostCodedBytes; }
-
-  /// Writes the value that has `code`, and anything behind it, reach() bytes together. Returns its length.
-  std::size_t write(std::uint64_t code, char* value) const noexcept {
-    return is_narrow_ ? write_with<kNarrowBytes>(code, value) : write_with<kMostCodedBytes>(code, value);
+  /// Calls use(i, bytes, length) for the values that have `codes`, in order: the value's bytes and others behind them,
+  /// as an array of words, and its length. Of what is no code there is some value.
+  template <class Use>
+  void write(std::span<std::uint64_t const> codes, Use const& use) const {
+    if (is_narrow_ && has_one_length_)
+      write_with<kNarrowBytes, true>(codes, use);
+    else if (is_narrow_)
+      write_with<kNarrowBytes, false>(codes, use);
+    else if (has_one_length_)
+      write_with<kMostCodedBytes, true>(codes, use);
+    else
+      write_with<kMostCodedBytes, false>(codes, use);
   }
 
  private:
   static constexpr std::size_t kNarrowBytes = 16;
+  /// Values that pass one table after the other together.
+  static constexpr std::size_t kAtOnce = 64;
 
-  /// Bytes of the values that some digits' figures stand for, zero at other positions.
-  struct Entry {
-    std::array<std::uint64_t, kMostCodedBytes / 8> bytes{};
-    std::uint64_t length = kMostCodedBytes;  ///< at which the value ends, at the latest
-  };
-  /// Consecutive digits; figures of less significant ones count less.
+  /// Consecutive digits; figures of less significant ones count less. An entry for the figures of all digits.
   struct Table {
     ExactDivisor size;
-    std::vector<Entry> entries;
+    std::vector<std::uint64_t> bytes;   ///< of the values, zero at other positions: 16 or 32 an entry
+    std::vector<std::uint8_t> lengths;  ///< at which the value ends, at the latest; empty: all have one length
   };
 
-  template <std::size_t kBytes>
-  std::size_t write_with(std::uint64_t code, char* value) const noexcept;
+  template <std::size_t kBytes, bool kOneLength, class Use>
+  void write_with(std::span<std::uint64_t const> codes, Use const& use) const;
 
-  Entry constant_;
+  std::array<std::uint64_t, kMostCodedBytes / 8> constant_{};
+  std::size_t longest_ = 0;
   std::vector<Table> tables_;  ///< the least significant digits first
   bool is_narrow_ = true;
+  bool has_one_length_ = true;
 };
 
-template <std::size_t kBytes>
-std::size_t ByteWriter::write_with(std::uint64_t code, char* value) const noexcept {
-  std::array<std::uint64_t, kBytes / 8> bytes;
-  std::copy_n(constant_.bytes.begin(), bytes.size(), bytes.begin());
-  auto length = constant_.length;
-  for (auto const& table : tables_) {
-    auto const rest = table.size.quotient(code);
-    auto const& entry = table.entries[code - rest * table.size.value()];
-    code = rest;
-    for (std::size_t w = 0; w < bytes.size(); ++w) bytes[w] |= entry.bytes[w];
-    length = std::min(length, entry.length);
+template <std::size_t kBytes, bool kOneLength, class Use>
+void ByteWriter::write_with(std::span<std::uint64_t const> codes, Use const& use) const {
+  constexpr std::size_t kWords = kBytes / 8;
+  std::array<std::uint64_t, kAtOnce> rest;
+  std::array<std::array<std::uint64_t, kWords>, kAtOnce> values;
+  std::array<std::uint8_t, kAtOnce> lengths;
+  for (std::size_t begin = 0; begin < codes.size(); begin += kAtOnce) {
+    auto const count = std::min(kAtOnce, codes.size() - begin);
+    std::copy_n(codes.data() + begin, count, rest.begin());
+    std::array<std::uint64_t, kWords> constant;
+    std::copy_n(constant_.begin(), kWords, constant.begin());
+    values.fill(constant);
+    if constexpr (!kOneLength) lengths.fill(static_cast<std::uint8_t>(longest_));
+    for (auto const& table : tables_) {
+      auto const size = table.size;
+      auto const* const bytes = table.bytes.data();
+      auto const* const ends = table.lengths.data();
+      for (std::size_t i = 0; i < count; ++i) {
+        auto const quotient = size.quotient(rest[i]);
+        auto const entry = rest[i] - quotient * size.value();
+        rest[i] = quotient;
+        for (std::size_t w = 0; w < kWords; ++w) values[i][w] |= bytes[entry * kWords + w];
+        if constexpr (!kOneLength) lengths[i] = std::min(lengths[i], ends[entry]);
+      }
+    }
+    for (std::size_t i = 0; i < count; ++i) use(begin + i, values[i], kOneLength ? longest_ : std::size_t{lengths[i]});
   }
-  std::memcpy(value, bytes.data(), kBytes);
-  return length;
 }
 
 }  // namespace garuda::keys
