@@ -5,6 +5,8 @@
 #include <oneapi/tbb/task_arena.h>
 
 #include <atomic>
+#include <bit>
+#include <optional>
 #include <random>
 #include <string>
 #include <vector>
@@ -118,23 +120,106 @@ TEST(WholeGroupBy, SumsThatFitWordsLieSideBySide) {
       }
 }
 
+using Kinds = std::vector<contract::ValueKind>;
+
+/// Columns of `kinds`, whose sums are wanted; `counted`: of the first one its count, too; `with_nulls`: one column has
+/// nulls, under which there is anything.
+Problem kinds_problem(Kinds const& kinds, std::uint64_t rows, std::uint64_t stride, bool counted,
+                      std::optional<std::size_t> with_nulls) {
+  auto problem = random_problem(rows, 60, stride, stride % 2 == 0, false, 7);
+  problem.columns.clear();
+  std::mt19937_64 random(rows);
+  for (std::size_t c = 0; c < kinds.size(); ++c) {
+    Column column{{kinds[c], contract::kSumState, with_nulls == c}, {}, {}};
+    if (c == 0 && counted) column.request.states |= contract::kCountState;
+    for (std::uint64_t row = 0; row < rows; ++row) {
+      auto const value = static_cast<std::int32_t>(random());
+      if (with_nulls == c) column.valid.push_back(random() % 3 != 0);
+      if (kinds[c] == contract::ValueKind::float64) {
+        auto const bits =
+            with_nulls == c && !column.valid.back() ? ~std::uint64_t{0} : std::bit_cast<std::uint64_t>(1.0 * value);
+        column.words.push_back(static_cast<std::uint32_t>(bits));
+        column.words.push_back(static_cast<std::uint32_t>(bits >> 32));
+      } else if (kinds[c] == contract::ValueKind::float32) {
+        column.words.push_back(std::bit_cast<std::uint32_t>(static_cast<float>(value >> 8)));
+      } else {
+        column.words.push_back(static_cast<std::uint32_t>(value));
+      }
+    }
+    problem.columns.push_back(std::move(column));
+  }
+  return problem;
+}
+
+TEST(WholeGroupBy, CountsNarrowSumsAndFloatsLieSideBySide) {
+  using K = contract::ValueKind;
+  for (auto const& kinds :
+       {Kinds{K::int32},
+        {K::float64},
+        {K::int32, K::int32, K::float64},
+        {K::uint32, K::float32},
+        {K::uint32, K::int32, K::uint32, K::int32, K::int32, K::int32, K::int32, K::int32, K::int32},
+        {K::float64, K::float32, K::float64, K::float64, K::float64}})
+    for (auto const rows : {1U, 31U, 256U, 257U, 3000U})
+      for (auto const counted : {false, true})
+        for (auto const with_nulls : {std::optional<std::size_t>(), {0}, {kinds.size() - 1}})
+          for (auto const first_rows : {false, true}) {
+            SCOPED_TRACE(std::to_string(kinds.size()) + " columns " + std::to_string(rows) + " rows");
+            auto const dense = kinds_problem(kinds, rows, 1, counted, with_nulls);
+            auto const spread = kinds_problem(kinds, rows, 0x9E37'79B2, counted, with_nulls);
+            check(dense, first_rows, with(Grouping::direct));
+            for (auto const* problem : {&dense, &spread})
+              for (auto const grouping : {Grouping::local, Grouping::partitioned})
+                check(*problem, first_rows, with(grouping));
+            if (::testing::Test::HasFatalFailure()) return;
+          }
+}
+
+/// Of columns of sums, how many of what lies side by side each list has.
+std::vector<std::size_t> list_lengths(Kinds const& kinds, bool counts_rows, bool may_have_nulls = false) {
+  std::vector<contract::StateRequest> requests;
+  for (auto const kind : kinds) requests.push_back({kind, contract::kSumState, may_have_nulls});
+  for (auto& request : requests) request.sums_fit_word = request.kind == contract::ValueKind::uint64;
+  // What may need a second word, or is no sum, is in none.
+  requests.push_back({contract::ValueKind::uint64, contract::kSumState, false});
+  requests.push_back({contract::ValueKind::int64, contract::kSumState, false});
+  requests.push_back({contract::ValueKind::int32, contract::kMinState, false});
+  std::vector<std::size_t> lengths;
+  for (auto const& list : side_by_side(requests, counts_rows)) {
+    lengths.push_back(list.size());
+    for (std::size_t i = 0; i < list.size(); ++i) EXPECT_EQ(!list[i], counts_rows && lengths.size() == 1 && i == 0);
+  }
+  return lengths;
+}
+
 TEST(WholeGroupBy, WordsAreKeptSideBySideWhereTheyAreThreeOrFour) {
   auto const words = [](std::size_t sums, bool counts_rows) {
-    std::vector<contract::StateRequest> requests(sums, {contract::ValueKind::uint64, contract::kSumState, false});
-    for (auto& request : requests) request.sums_fit_word = true;
-    requests.push_back({contract::ValueKind::uint64, contract::kSumState, false});  // may need a second word
-    std::vector<std::size_t> lengths;
-    for (auto const& list : side_by_side(requests, counts_rows)) lengths.push_back(list.size());
-    return lengths;
+    return list_lengths(Kinds(sums, contract::ValueKind::uint64), counts_rows);
   };
   using Lengths = std::vector<std::size_t>;
-  EXPECT_EQ(words(2, false), Lengths());
+  EXPECT_EQ(words(1, false), Lengths());
+  EXPECT_EQ(words(1, true), Lengths({2}));
+  EXPECT_EQ(words(2, false), Lengths({2}));
   EXPECT_EQ(words(2, true), Lengths({3}));
   EXPECT_EQ(words(3, false), Lengths({3}));
   EXPECT_EQ(words(5, false), Lengths({4}));
-  EXPECT_EQ(words(5, true), Lengths({4}));
+  EXPECT_EQ(words(5, true), Lengths({4, 2}));
   EXPECT_EQ(words(6, true), Lengths({4, 3}));
   EXPECT_EQ(words(8, false), Lengths({4, 4}));
+}
+
+TEST(WholeGroupBy, OtherSumsAreKeptSideBySideInEightWordsAtMost) {
+  using K = contract::ValueKind;
+  using Lengths = std::vector<std::size_t>;
+  EXPECT_EQ(list_lengths({}, true), Lengths());
+  EXPECT_EQ(list_lengths({K::int32}, false), Lengths());
+  EXPECT_EQ(list_lengths({K::int32}, true), Lengths({2}));
+  EXPECT_EQ(list_lengths({K::int32, K::uint32}, true, true), Lengths()) << "nulls";
+  EXPECT_EQ(list_lengths({K::float32}, false, true), Lengths({1})) << "floats always";
+  EXPECT_EQ(list_lengths({K::int32, K::int32, K::float64}, true), Lengths({4}));
+  EXPECT_EQ(list_lengths({K::float64, K::float64, K::float64, K::float64}, true), Lengths({4, 1}));
+  EXPECT_EQ(list_lengths(Kinds(8, K::uint32), true), Lengths({8, 1}));
+  EXPECT_EQ(list_lengths({K::uint64, K::uint64, K::uint64, K::int32, K::float32}, true), Lengths({4, 2}));
 }
 
 TEST(WholeGroupBy, LocalTablesArePutAsideOrGivenUpInTheMiddle) {

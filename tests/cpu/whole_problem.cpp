@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
 #include <limits>
 #include <map>
 #include <random>
@@ -40,6 +41,10 @@ Int128 integer_at(Column const& column, std::uint64_t row) {
       return low64();
     case contract::ValueKind::int128:
       return static_cast<Int128>((UInt128{(std::uint64_t{words[3]} << 32) | words[2]} << 64) | low64());
+    case contract::ValueKind::float32:
+      return static_cast<Int128>(std::bit_cast<float>(words[0]));
+    case contract::ValueKind::float64:
+      return static_cast<Int128>(std::bit_cast<double>(low64()));
     default:
       return 0;
   }
@@ -126,7 +131,13 @@ void expect_part(contract::GroupPart const& part, Problem const& problem, bool f
       if (is_wanted(contract::kCountState)) {
         ASSERT_EQ(state.counts[g], expected.count);
       }
-      if (is_wanted(contract::kSumState)) {
+      if (is_wanted(contract::kSumState) && contract::is_float(kind)) {
+        ASSERT_TRUE(state.sum_exponent);
+        auto const sum = sum_of(state, contract::ValueKind::int64, g);
+        auto const wide = static_cast<Int128>(UInt128{sum[1]} << 64 | sum[0]);
+        ASSERT_EQ(std::ldexp(static_cast<double>(wide), *state.sum_exponent),
+                  static_cast<double>(expected.high * (Int128{1} << 64) + static_cast<Int128>(expected.low)));
+      } else if (is_wanted(contract::kSumState)) {
         ASSERT_EQ(sum_of(state, kind, g), expected_sum(expected));
       }
       if (expected.count == 0) continue;

@@ -54,7 +54,7 @@ class Values final : public contract::TableValues {
   std::vector<Column> const& columns_;
 };
 
-/// A table of one key and columns of integers.
+/// A table of one key and columns of integers, some of them floats.
 struct Problem {
   std::vector<std::uint64_t> keys;
   bool narrow = true;

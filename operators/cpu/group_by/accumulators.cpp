@@ -17,24 +17,6 @@ template <class T>
 using SumOf = std::conditional_t<std::is_floating_point_v<T> || std::is_same_v<T, Int128>, Int128,
                                  std::conditional_t<std::is_signed_v<T>, std::int64_t, std::uint64_t>>;
 
-template <class Float>
-using BitsOf = std::conditional_t<sizeof(Float) == 4, std::uint32_t, std::uint64_t>;
-
-/// A finite float as an integer over the bit at `position`: split_float's parts, found without a branch.
-template <class Float>
-UInt128 fixed_point_value(Float value, std::uint32_t position) noexcept {
-  using Bits = BitsOf<Float>;
-  auto const bits = std::bit_cast<Bits>(value);
-  auto const magnitude = static_cast<Bits>(bits << 1) >> 1;
-  auto const exponent = static_cast<std::uint32_t>(magnitude >> kMantissaBits<Float>);
-  auto const is_normal = exponent != 0 ? Bits{1} : Bits{0};
-  auto const mantissa = (magnitude & ((Bits{1} << kMantissaBits<Float>)-1)) | is_normal << kMantissaBits<Float>;
-  // Only zeros lie below the lowest bit: however far they are shifted.
-  auto const shift = (exponent - static_cast<std::uint32_t>(is_normal) - position) % 128;
-  auto const sign = UInt128{0} - (bits >> (8 * sizeof(Bits) - 1));
-  return ((UInt128{mantissa} << shift) ^ sign) - sign;
-}
-
 template <class Sum>
 bool is_negative([[maybe_unused]] Sum value) {
   if constexpr (std::is_same_v<Sum, std::uint64_t>)
@@ -61,8 +43,8 @@ void append_words(UInt128 value, std::uint32_t words, std::uint64_t* out) {
 
 }  // namespace
 
-ColumnAccumulator::ColumnAccumulator(contract::StateRequest const& request, FixedPoint fixed_point)
-    : request_(request), fixed_(fixed_point) {
+ColumnAccumulator::ColumnAccumulator(contract::StateRequest const& request) : request_(request) {
+  GARUDA_EXPECTS((request.states & contract::kSumState) == 0 || !contract::is_float(request.kind));
   if ((request.states & contract::kListState) == 0) return;
   if (is_wide(request.kind))
     lists_.emplace<ListStates<UInt128>>(request);
@@ -128,45 +110,11 @@ void ColumnAccumulator::carry(std::uint32_t group, std::int64_t high) {
 }
 
 template <class T>
-void ColumnAccumulator::add_floats(contract::AggregateInput const& input, std::uint64_t first,
-                                   std::span<std::uint32_t const> groups) {
-  if (fixed_.is_guess) seen_.add(input, first, groups.size());
-  if (!fits()) return;
-  auto* const totals = wide_sums_.data();
-  auto const add = [=](std::uint32_t group, UInt128 addend) {
-    totals[group] = static_cast<Int128>(static_cast<UInt128>(totals[group]) + addend);
-  };
-  auto const split = float_split(fixed_, kMantissaBits<T>, contract::unit_exponent(request_.kind));
-  if (!split) {
-    for_values<T>(input, first, groups, [=, position = fixed_.position](std::uint32_t group, T value) {
-      add(group, fixed_point_value(value, position));
-    });
-    return;
-  }
-  auto const* const values = reinterpret_cast<std::byte const*>(input.values.data()) + first * sizeof(T);
-  auto const& kernels = float_kernels();
-  auto* const split_values = sizeof(T) == 4 ? kernels.split_32 : kernels.split_64;
-  constexpr std::size_t kAtOnce = 256;
-  std::uint64_t low[kAtOnce];
-  std::uint64_t high[kAtOnce];
-  for (std::size_t begin = 0; begin < groups.size(); begin += kAtOnce) {
-    auto const count = std::min(kAtOnce, groups.size() - begin);
-    split_values(values + begin * sizeof(T), count, *split, low, high);
-    for_valid_rows(input, first + begin, groups.subspan(begin, count), [&](std::uint64_t row, std::uint32_t group) {
-      auto const i = row - first - begin;
-      add(group, UInt128{high[i]} << 64 | low[i]);
-    });
-  }
-}
-
-template <class T>
 void ColumnAccumulator::add_values(contract::AggregateInput const& input, std::uint64_t first,
                                    std::span<std::uint32_t const> groups) {
   using Sum = SumOf<T>;
   [[maybe_unused]] auto* const totals = sums<Sum>().data();
-  if constexpr (std::is_floating_point_v<T>) {
-    add_floats<T>(input, first, groups);
-  } else if constexpr (sizeof(T) == 4) {
+  if constexpr (sizeof(T) == 4) {
     // 2^32 rows of 32 bits fit 64 bits.
     for_values<T>(input, first, groups, [=](std::uint32_t group, T value) { totals[group] += value; });
   } else {
@@ -208,7 +156,8 @@ void ColumnAccumulator::add(contract::AggregateInput const& input, std::uint64_t
   }
   if (request_.kind == contract::ValueKind::none) return;
   visit_kind(request_.kind, [&]<class T>(T*) {
-    if ((request_.states & contract::kSumState) != 0) add_values<T>(input, first, groups);
+    if constexpr (!std::is_floating_point_v<T>)
+      if ((request_.states & contract::kSumState) != 0) add_values<T>(input, first, groups);
     if ((request_.states & (contract::kMinState | contract::kMaxState)) != 0) add_extremes<T>(input, first, groups);
     if (auto* const lists = std::get_if<ListStates<OrderedOf<T>>>(&lists_))
       lists->template add<T>(input, first, groups);
@@ -241,7 +190,6 @@ void ColumnAccumulator::merge(ColumnAccumulator const& from, std::span<std::uint
   };
   auto const min = [order = request_.order](auto a, auto b) { return is_less(order, b, a) ? b : a; };
   auto const max = [order = request_.order](auto a, auto b) { return is_less(order, a, b) ? b : a; };
-  seen_.add(from.seen_);
   combine(counts_, from.counts_, [](auto a, auto b) { return a + b; });
   combine(minima_, from.minima_, min);
   combine(maxima_, from.maxima_, max);
@@ -291,8 +239,6 @@ contract::AggregateState ColumnAccumulator::states_of(std::span<std::uint32_t co
   with_lists(lists_, [&](auto const& lists) { state.lists = lists.lists_of(groups, control); });
   if ((request_.states & contract::kSumState) == 0) return state;
   visit_kind(request_.kind, [&]<class T>(T*) { write_sums<SumOf<T>>(groups, state); });
-  if (contract::is_float(request_.kind))
-    state.sum_exponent = static_cast<std::int32_t>(fixed_.position) + contract::unit_exponent(request_.kind);
   return state;
 }
 

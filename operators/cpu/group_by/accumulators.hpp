@@ -7,19 +7,17 @@
 
 #include "core/numbers/wide_integer.hpp"
 #include "operators/contract/group_by_kernel.hpp"
-#include "operators/cpu/group_by/floats/float_range.hpp"
 #include "operators/cpu/group_by/list_states.hpp"
 #include "operators/cpu/group_by/state_array.hpp"
 
 namespace garuda::cpu {
 
 /// States of one column, a group each. Sums of integers take one word, and a second one from the first group on whose
-/// sum leaves it; so a sum that comes back is right, and one that does not is known. Sums of floats are integers over
-/// the column's lowest bit. Throws std::bad_alloc.
+/// sum leaves it; so a sum that comes back is right, and one that does not is known. Throws std::bad_alloc.
 class ColumnAccumulator {
  public:
-  /// `fixed_point`: of floats whose sum is wanted.
-  ColumnAccumulator(contract::StateRequest const& request, FixedPoint fixed_point);
+  /// Requires: no sums of floats are wanted (sums/sum_rows.hpp).
+  explicit ColumnAccumulator(contract::StateRequest const& request);
 
   /// Makes room for `num_groups` groups; new ones have no values.
   void resize(std::uint64_t num_groups);
@@ -36,9 +34,6 @@ class ColumnAccumulator {
   void merge(ColumnAccumulator const& from, std::span<std::uint32_t const> from_groups,
              std::span<std::uint32_t const> to_groups);
 
-  /// False: floats that were added lie elsewhere than was guessed, and their sums mean nothing.
-  bool fits() const noexcept { return !fixed_.is_guess || seen_.fits(fixed_); }
-
   /// Values of each group that are not null. Requires: they are counted.
   StateArray<std::uint64_t> const& counts() const noexcept { return counts_; }
 
@@ -48,8 +43,6 @@ class ColumnAccumulator {
  private:
   template <class T>
   void add_values(contract::AggregateInput const& input, std::uint64_t first, std::span<std::uint32_t const> groups);
-  template <class T>
-  void add_floats(contract::AggregateInput const& input, std::uint64_t first, std::span<std::uint32_t const> groups);
   template <class T>
   void add_extremes(contract::AggregateInput const& input, std::uint64_t first, std::span<std::uint32_t const> groups);
   template <class Sum>
@@ -63,8 +56,6 @@ class ColumnAccumulator {
   void write_sums(std::span<std::uint32_t const> groups, contract::AggregateState& state) const;
 
   contract::StateRequest request_;
-  FixedPoint fixed_;
-  FloatRange seen_;  ///< of floats, where their place was guessed
   std::uint64_t num_groups_ = 0;
   StateArray<std::uint64_t> counts_;
   StateArray<std::int64_t> signed_sums_;

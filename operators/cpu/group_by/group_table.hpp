@@ -58,25 +58,25 @@ inline std::uint64_t kept_row_bytes(std::span<contract::StateRequest const> requ
   return bytes;
 }
 
-/// The words that lie side by side in the tables of a group-by: with the number of rows, where some column counts them,
-/// or where that is to tell which slots of direct addressing have a group. The same for all tables, which are merged.
-inline std::vector<std::vector<SummedWord>> summed_words(std::span<contract::StateRequest const> requests,
-                                                         bool first_rows) {
+/// What lies side by side in the tables of a group-by: with the number of rows, where some column counts them, or where
+/// that is to tell which slots of direct addressing have a group. The same for all tables, which are merged.
+inline std::vector<std::vector<Summed>> summed_lists(std::span<contract::StateRequest const> requests,
+                                                     bool first_rows) {
   return side_by_side(requests, !first_rows || std::ranges::any_of(requests, counts_rows));
 }
 
 /// `requests` without what `lists` have, and without counts that another column has, too.
 inline std::vector<contract::StateRequest> remaining(std::span<contract::StateRequest const> requests,
-                                                     std::span<std::vector<SummedWord> const> lists) {
+                                                     std::span<std::vector<Summed> const> lists) {
   std::vector<contract::StateRequest> left(requests.begin(), requests.end());
   auto const leave_out = [&](std::size_t c, contract::StateSet states) {
     left[c].states &= static_cast<contract::StateSet>(~states);
   };
   bool has_counts = false;
-  for (auto const& words : lists)
-    for (auto const& word : words) {
-      if (word) leave_out(*word, contract::kSumState);
-      has_counts = has_counts || !word;
+  for (auto const& list : lists)
+    for (auto const& summed : list) {
+      if (summed) leave_out(*summed, contract::kSumState);
+      has_counts = has_counts || !summed;
     }
   for (std::size_t c = 0; c < left.size(); ++c)
     if (counts_rows(requests[c]) && (has_counts || counting_column(requests, c) != c))
@@ -86,13 +86,12 @@ inline std::vector<contract::StateRequest> remaining(std::span<contract::StateRe
 
 /// Bytes of a group's states in a table with direct addressing, but for values that are all kept.
 inline std::uint64_t state_bytes(std::span<contract::StateRequest const> requests, bool first_rows) {
-  auto const lists = summed_words(requests, first_rows);
+  auto const lists = summed_lists(requests, first_rows);
   std::uint64_t bytes = first_rows ? 8 : lists.empty() ? 1 : 0;
-  bytes += lists.size() * kSumRowWords * sizeof(std::uint64_t);
+  for (auto const& list : lists) bytes += sum_words(requests, list) * sizeof(std::uint64_t);
   for (auto const& request : remaining(requests, lists)) {
-    auto const wide = request.kind == contract::ValueKind::int128 || contract::is_float(request.kind);
     if ((request.states & contract::kCountState) != 0) bytes += 8;
-    if ((request.states & contract::kSumState) != 0) bytes += wide ? 16 : 8;
+    if ((request.states & contract::kSumState) != 0) bytes += request.kind == contract::ValueKind::int128 ? 16 : 8;
     auto const extremes =
         std::popcount(static_cast<unsigned>(request.states) & (contract::kMinState | contract::kMaxState));
     bytes += static_cast<std::uint64_t>(extremes) * 8 * contract::extreme_words(request.kind);
@@ -223,10 +222,9 @@ class GroupTable {
         keeps_rows_(states.first_rows),
         requests_(states.requests) {
     GARUDA_EXPECTS(!addressing.is_direct || states.num_more_words == 0);
-    auto const lists = summed_words(requests_, keeps_rows_);
-    for (auto const& words : lists) sums_.emplace_back(words);
-    auto const requests = remaining(requests_, lists);
-    for (std::size_t c = 0; c < requests.size(); ++c) columns_.emplace_back(requests[c], states.fixed_points[c]);
+    auto const lists = summed_lists(requests_, keeps_rows_);
+    for (auto const& list : lists) sums_.emplace_back(list, requests_, states.fixed_points);
+    for (auto const& request : remaining(requests_, lists)) columns_.emplace_back(request);
     for_all_states([&](auto& state) { state.resize(addressing.slots); });
     if (!addressing.is_direct) {
       // Room for what is expected: growing step by step asks for memory again and again, from all threads.
@@ -244,7 +242,7 @@ class GroupTable {
   }
 
   /// False: floats lie elsewhere than was guessed.
-  bool fits() const noexcept { return std::ranges::all_of(columns_, &ColumnAccumulator::fits); }
+  bool fits() const noexcept { return std::ranges::all_of(sums_, &SumRows::fits); }
 
   /// Adds rows, a few thousand at a time, so that their slots stay in the first-level cache.
   void add(GroupedRows<Word> const& rows) {
@@ -306,16 +304,11 @@ class GroupTable {
       if (!counts_rows(requests_[c])) continue;
       auto const counter = counting_column(requests_, c);
       if (has_row_counts())
-        state.counts = sums_.front().of(slots, 0);
+        state.counts = sums_.front().nums_rows(slots);
       else if (counter != c)
         state.counts = part.states[counter].counts;
     }
-    for (auto const& sums : sums_)
-      for (std::size_t w = 0; w < sums.words().size(); ++w)
-        if (auto const column = sums.words()[w]) {
-          part.states[*column].sums = sums.of(slots, w);
-          part.states[*column].words_per_sum = 1;
-        }
+    for (auto const& sums : sums_) sums.write_sums(slots, part.states);
     return part;
   }
 
@@ -388,7 +381,7 @@ class GroupTable {
   }
 
   /// Whether the first word of sums_ is the number of rows.
-  bool has_row_counts() const noexcept { return !sums_.empty() && !sums_.front().words().front(); }
+  bool has_row_counts() const noexcept { return !sums_.empty() && sums_.front().counts_rows(); }
 
   template <class Use>
   void for_all_states(Use const& use) {
@@ -398,7 +391,7 @@ class GroupTable {
 
   bool is_occupied(std::uint64_t slot) const noexcept {
     if (!addressing_.is_direct) return true;
-    if (has_row_counts()) return sums_.front().at(slot, 0) != 0;
+    if (has_row_counts()) return sums_.front().num_rows(slot) != 0;
     if (row_counter_ >= 0) return columns_[static_cast<std::size_t>(row_counter_)].counts()[slot] != 0;
     return keeps_rows_ ? first_rows_[slot] != kNoRow : present_[slot] != 0;
   }

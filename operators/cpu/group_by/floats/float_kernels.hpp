@@ -15,10 +15,11 @@ struct Magnitudes {
 };
 
 /// How floats whose bits lie close together become integers over a lowest bit, by the processor's floats: an upper and
-/// a lower part, of at most 51 bits each, so that adding 1.5 * 2^52 leaves them in a mantissa.
+/// a lower part, of at most 51 bits each. A carrier is 1.5 * 2^52 of a part's units, so that adding it leaves the part
+/// in the sum's mantissa.
 struct FloatSplit {
-  double down = 1;             ///< makes the lower part what is behind the point
-  double up = 1;               ///< 2^low_bits
+  double upper_carrier = 0;
+  double lower_carrier = 0;    ///< of the lowest bit
   std::uint32_t low_bits = 0;  ///< of the lower part; at least 13
 };
 

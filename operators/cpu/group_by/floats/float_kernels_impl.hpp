@@ -33,41 +33,30 @@ void magnitudes(void const* floats, std::size_t count, Magnitudes* seen) {
   if (high > seen->largest) seen->largest = high;
 }
 
-/// An integer of at most 51 bits and a sign as a float, as that integer and as itself plus 2^51.
-struct Part {
-  double value;
-  std::int64_t integer;
-  std::uint64_t biased;
-};
-
-constexpr double kCarrier = 0x1.8p52;  // its mantissa's upper bit keeps sums at or above 2^52
-constexpr std::int64_t kCarrierBits = 0x4338'0000'0000'0000;
-constexpr std::uint64_t kBias = std::uint64_t{1} << 51;
-
-/// The integer next to `value`.
-inline Part part_of(double value) noexcept {
-  double const carried = value + kCarrier;
-  std::int64_t bits = 0;
-  std::memcpy(&bits, &carried, sizeof(bits));
-  auto const integer = bits - kCarrierBits;
-  return {carried - kCarrier, integer, static_cast<std::uint64_t>(integer) + kBias};
+inline std::uint64_t bits_of(double value) noexcept {
+  std::uint64_t bits = 0;
+  std::memcpy(&bits, &value, sizeof(bits));
+  return bits;
 }
 
 template <class Float>
 void split_floats(void const* floats, std::size_t count, FloatSplit split, std::uint64_t* low, std::uint64_t* high) {
+  constexpr std::uint64_t kBias = std::uint64_t{1} << 51;  // keeps upper parts, moved as unsigned words, above 0
   auto const low_bits = split.low_bits;
   auto const high_shift = 64 - low_bits;
+  auto const zero_upper = bits_of(split.upper_carrier) - kBias;
+  auto const zero_lower = bits_of(split.lower_carrier);
+  auto const low_offset = zero_lower + (kBias << low_bits);
   for (std::size_t i = 0; i < count; ++i) {
-    double const scaled = static_cast<double>(float_at<Float>(floats, i)) * split.down;
-    auto const upper = part_of(scaled);
-    auto const lower = part_of((scaled - upper.value) * split.up);
-    auto const shifted = static_cast<std::uint64_t>(upper.integer) << low_bits;
-    auto const sum = shifted + static_cast<std::uint64_t>(lower.integer);
-    // Shifts of signed words are what few sets have: those of biased ones, and their bias taken off.
-    auto const above = (upper.biased >> high_shift) - (kBias >> high_shift);
-    auto const sign = (lower.biased >> 51) - 1;
-    low[i] = sum;
-    high[i] = above + sign + (sum < shifted ? 1 : 0);
+    auto const value = static_cast<double>(float_at<Float>(floats, i));
+    double const upper = value + split.upper_carrier;
+    double const rest = value - (upper - split.upper_carrier);
+    auto const biased = bits_of(upper) - zero_upper;
+    auto const lower = bits_of(rest + split.lower_carrier);
+    low[i] = (biased << low_bits) + (lower - low_offset);
+    auto const borrow =
+        static_cast<std::int64_t>(lower) < static_cast<std::int64_t>(zero_lower) ? ~std::uint64_t{0} : 0;
+    high[i] = ((biased + borrow) >> high_shift) - (kBias >> high_shift);
   }
 }
 

@@ -92,11 +92,15 @@ std::optional<FixedPoint> FloatRange::guess(std::uint64_t num_rows) const noexce
 std::optional<FloatSplit> float_split(FixedPoint point, std::uint32_t mantissa_bits, std::int32_t unit) {
   constexpr std::uint32_t kPartBits = 51;
   constexpr std::uint32_t kFewestLowBits = 13;
+  constexpr std::int32_t kLeastExponent = -1'022;
+  constexpr std::int32_t kMostExponent = 1'023;
   auto const bits = point.most_shift + mantissa_bits + 1;
   auto const low_bits = std::max(bits / 2, kFewestLowBits);
-  auto const down = -(static_cast<std::int32_t>(point.position + low_bits) + unit);
-  if (point.position == 0 || bits > 2 * kPartBits || down > 1023 || down < -1022) return std::nullopt;
-  return FloatSplit{std::ldexp(1.0, down), std::ldexp(1.0, static_cast<int>(low_bits)), low_bits};
+  auto const lower = static_cast<std::int32_t>(point.position) + unit;
+  auto const upper = lower + static_cast<std::int32_t>(low_bits);
+  if (point.position == 0 || bits > 2 * kPartBits || lower < kLeastExponent || upper + 52 > kMostExponent)
+    return std::nullopt;
+  return FloatSplit{std::ldexp(1.5, upper + 52), std::ldexp(1.5, lower + 52), low_bits};
 }
 
 }  // namespace garuda::cpu

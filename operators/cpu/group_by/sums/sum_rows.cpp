@@ -2,60 +2,243 @@
 
 #include <algorithm>
 #include <array>
+#include <utility>
+
+#include "core/load.hpp"
+#include "core/look_ahead.hpp"
+#include "core/numbers/wide_integer.hpp"
 
 namespace garuda::cpu {
 namespace {
 
-/// Fewest words of a list.
-constexpr std::size_t kFewestSumWords = 3;
+using contract::ValueKind;
 
-bool fits_beside_others(contract::StateRequest const& request) noexcept {
-  return request.sums_fit_word && request.kind == contract::ValueKind::uint64 && !request.may_have_nulls &&
-         (request.states & contract::kSumState) != 0;
+/// Fewest words that sum_kernels add: fewer are added as quickly one by one.
+constexpr std::size_t kFewestKernelWords = 3;
+/// Most columns that one loop over rows adds.
+constexpr std::size_t kMostAtOnce = 4;
+
+bool wants_sum(contract::StateRequest const& request) noexcept { return (request.states & contract::kSumState) != 0; }
+
+bool is_fitting_word(contract::StateRequest const& request) noexcept {
+  return wants_sum(request) && request.kind == ValueKind::uint64 && request.sums_fit_word && !request.may_have_nulls;
+}
+
+/// 2^32 rows of 32 bits fit a word.
+bool is_narrow(contract::StateRequest const& request) noexcept {
+  return wants_sum(request) && (request.kind == ValueKind::int32 || request.kind == ValueKind::uint32) &&
+         !request.may_have_nulls;
+}
+
+bool is_of_floats(contract::StateRequest const& request) noexcept {
+  return wants_sum(request) && contract::is_float(request.kind);
+}
+
+std::size_t width_of(contract::StateRequest const& request) noexcept { return is_of_floats(request) ? 2 : 1; }
+
+/// Whether sum_kernels add a list.
+bool is_of_words(std::span<contract::StateRequest const> requests, std::span<Summed const> list) noexcept {
+  return list.size() >= kFewestKernelWords && list.size() <= kSumRowWords &&
+         std::ranges::all_of(list, [&](Summed summed) { return !summed || is_fitting_word(requests[*summed]); });
+}
+
+/// The columns that `is_such`.
+std::vector<Summed> columns_of(std::span<contract::StateRequest const> requests,
+                               bool (*is_such)(contract::StateRequest const&) noexcept) {
+  std::vector<Summed> columns;
+  for (std::size_t c = 0; c < requests.size(); ++c)
+    if (is_such(requests[c])) columns.emplace_back(c);
+  return columns;
+}
+
+/// Adds column values of type T, and 1 where rows are counted, to the words from `sums` on of each group's row.
+template <class T, bool kCountsRows, std::size_t... kColumns>
+void add_columns(std::array<std::byte const*, kMostAtOnce> const& columns, std::span<std::uint32_t const> groups,
+                 std::uint64_t* sums, std::size_t row_words, std::index_sequence<kColumns...>) {
+  // Copies: what is reached by reference would be read again for every row.
+  std::byte const* const from[] = {columns[kColumns]..., nullptr};
+  auto const add_row = [=, groups = groups.data()](std::size_t i) {
+    auto* const row = sums + row_words * groups[i];
+    if constexpr (kCountsRows) row[0] += 1;
+    ((row[kColumns + (kCountsRows ? 1 : 0)] +=
+      static_cast<std::uint64_t>(load<T>(from[kColumns], static_cast<std::int64_t>(i)))),
+     ...);
+  };
+  constexpr std::size_t kStep = 64 / sizeof(T);
+  std::size_t i = 0;
+  for (; i + kStep <= groups.size(); i += kStep) {
+    (look_ahead(from[kColumns] + i * sizeof(T)), ...);
+    for (std::size_t j = 0; j < kStep; ++j) add_row(i + j);
+  }
+  for (; i < groups.size(); ++i) add_row(i);
+}
+
+template <class T, bool kCountsRows>
+void add_columns(std::array<std::byte const*, kMostAtOnce> const& columns, std::size_t count,
+                 std::span<std::uint32_t const> groups, std::uint64_t* sums, std::size_t row_words) {
+  auto const add = [&](auto indices) { add_columns<T, kCountsRows>(columns, groups, sums, row_words, indices); };
+  switch (count) {
+    case 0:
+      return add(std::make_index_sequence<0>());
+    case 1:
+      return add(std::make_index_sequence<1>());
+    case 2:
+      return add(std::make_index_sequence<2>());
+    case 3:
+      return add(std::make_index_sequence<3>());
+    default:
+      return add(std::make_index_sequence<kMostAtOnce>());
+  }
 }
 
 }  // namespace
 
-std::vector<std::vector<SummedWord>> side_by_side(std::span<contract::StateRequest const> requests, bool counts_rows) {
-  std::vector<std::vector<SummedWord>> lists;
-  auto const add = [&](SummedWord word) {
-    if (lists.empty() || lists.back().size() == kSumRowWords) lists.emplace_back();
-    lists.back().push_back(word);
-  };
-  if (counts_rows) add(std::nullopt);
-  for (std::size_t c = 0; c < requests.size(); ++c)
-    if (fits_beside_others(requests[c])) add(c);
-  if (!lists.empty() && lists.back().size() < kFewestSumWords) lists.pop_back();
+std::vector<std::vector<Summed>> side_by_side(std::span<contract::StateRequest const> requests, bool counts_rows) {
+  std::vector<std::vector<Summed>> lists;
+  std::vector<Summed> counted;
+  if (counts_rows) counted.emplace_back(std::nullopt);
+  auto words = columns_of(requests, is_fitting_word);
+  while (counted.size() + words.size() >= kFewestKernelWords) {
+    auto const taken = std::min(words.size(), kSumRowWords - counted.size());
+    auto& list = lists.emplace_back(std::exchange(counted, {}));
+    list.insert(list.end(), words.begin(), words.begin() + static_cast<std::ptrdiff_t>(taken));
+    words.erase(words.begin(), words.begin() + static_cast<std::ptrdiff_t>(taken));
+  }
+  auto others = counted;
+  for (auto const& columns : {words, columns_of(requests, is_narrow), columns_of(requests, is_of_floats)})
+    others.insert(others.end(), columns.begin(), columns.end());
+  bool const has_floats = std::ranges::any_of(requests, is_of_floats);
+  if (others.size() < 2 && !has_floats) return lists;
+  std::size_t in_list = kMostSumWords;
+  for (auto const& summed : others) {
+    auto const count = summed ? width_of(requests[*summed]) : 1;
+    if (in_list + count > kMostSumWords) {
+      lists.emplace_back();
+      in_list = 0;
+    }
+    lists.back().push_back(summed);
+    in_list += count;
+  }
   return lists;
 }
 
-SumRows::SumRows(std::span<SummedWord const> words) : words_(words.begin(), words.end()) {
-  GARUDA_EXPECTS(words.size() >= kFewestSumWords && words.size() <= kSumRowWords);
+std::size_t sum_words(std::span<contract::StateRequest const> requests, std::span<Summed const> list) noexcept {
+  if (is_of_words(requests, list)) return kSumRowWords;
+  std::size_t words = 0;
+  for (auto const& summed : list) words += summed ? width_of(requests[*summed]) : 1;
+  return words;
+}
+
+SumRows::SumRows(std::span<Summed const> list, std::span<contract::StateRequest const> requests,
+                 std::span<FixedPoint const> fixed_points)
+    : is_of_words_(is_of_words(requests, list)), row_words_(sum_words(requests, list)) {
+  std::size_t word = 0;
+  for (auto const& summed : list) {
+    if (summed) {
+      auto const kind = requests[*summed].kind;
+      auto& term = terms_.emplace_back(Term{*summed, kind, word, std::nullopt});
+      if (contract::is_float(kind)) term.floats.emplace(kind, fixed_points[*summed]);
+    } else {
+      GARUDA_EXPECTS(word == 0);
+      counts_rows_ = true;
+    }
+    word += summed ? width_of(requests[*summed]) : 1;
+  }
+}
+
+void SumRows::add_words(std::span<contract::AggregateInput const> values, std::uint64_t first,
+                        std::span<std::uint32_t const> groups) {
+  std::array<void const*, kSumRowWords> columns{};
+  for (auto const& term : terms_)
+    columns[term.word] = values[term.column].values.data() + first * contract::value_words(term.kind);
+  auto const& kernels = sum_kernels();
+  auto* const add_rows = terms_.back().word + 1 == kFewestKernelWords ? kernels.add_3 : kernels.add_4;
+  add_rows(columns.data(), groups.data(), groups.size(), sums_.data());
+}
+
+template <class T>
+void SumRows::add_run(std::span<Term const> terms, std::span<contract::AggregateInput const> values,
+                      std::uint64_t first, std::span<std::uint32_t const> groups, bool counts_rows) {
+  do {
+    auto const count = std::min(terms.size(), kMostAtOnce);
+    std::array<std::byte const*, kMostAtOnce> columns{};
+    for (std::size_t t = 0; t < count; ++t)
+      columns[t] = reinterpret_cast<std::byte const*>(values[terms[t].column].values.data()) + first * sizeof(T);
+    if (counts_rows)
+      add_columns<T, true>(columns, count, groups, sums_.data(), row_words_);
+    else
+      add_columns<T, false>(columns, count, groups, sums_.data() + terms.front().word, row_words_);
+    terms = terms.subspan(count);
+    counts_rows = false;
+  } while (!terms.empty());
 }
 
 void SumRows::add(std::span<contract::AggregateInput const> values, std::uint64_t first,
                   std::span<std::uint32_t const> groups) {
-  std::array<void const*, kSumRowWords> columns{};
-  for (std::size_t w = 0; w < words_.size(); ++w)
-    if (auto const column = words_[w])
-      columns[w] = values[*column].values.data() + first * contract::value_words(contract::ValueKind::uint64);
-  auto const& kernels = sum_kernels();
-  auto* const add_rows = words_.size() == kFewestSumWords ? kernels.add_3 : kernels.add_4;
-  add_rows(columns.data(), groups.data(), groups.size(), sums_.data());
+  if (is_of_words_) return add_words(values, first, groups);
+  bool is_counted = !counts_rows_;
+  for (std::size_t begin = 0; begin < terms_.size() || !is_counted;) {
+    auto const kind = begin < terms_.size() ? terms_[begin].kind : ValueKind::none;
+    if (kind != ValueKind::none && contract::is_float(kind) && is_counted) {
+      auto& term = terms_[begin++];
+      term.floats->add(values[term.column], first, groups, sums_.data() + term.word, row_words_);
+      continue;
+    }
+    auto end = begin;
+    while (end < terms_.size() && terms_[end].kind == kind && !contract::is_float(kind)) ++end;
+    auto const run = std::span(terms_).subspan(begin, end - begin);
+    if (kind == ValueKind::int32)
+      add_run<std::int32_t>(run, values, first, groups, !is_counted);
+    else if (kind == ValueKind::uint32)
+      add_run<std::uint32_t>(run, values, first, groups, !is_counted);
+    else
+      add_run<std::uint64_t>(run, values, first, groups, !is_counted);
+    is_counted = true;
+    begin = end;
+  }
 }
 
 void SumRows::merge(SumRows const& from, std::span<std::uint32_t const> from_groups,
                     std::span<std::uint32_t const> to_groups) {
-  for (std::size_t i = 0; i < from_groups.size(); ++i)
-    for (std::size_t w = 0; w < kSumRowWords; ++w)
-      sums_[to_groups[i] * kSumRowWords + w] += from.sums_[from_groups[i] * kSumRowWords + w];
+  for (std::size_t t = 0; t < terms_.size(); ++t)
+    if (terms_[t].floats) terms_[t].floats->merge(*from.terms_[t].floats);
+  for (std::size_t i = 0; i < from_groups.size(); ++i) {
+    auto* const to = sums_.data() + to_groups[i] * row_words_;
+    auto const* const row = from.sums_.data() + from_groups[i] * row_words_;
+    std::uint64_t carry = 0;
+    std::size_t word = 0;
+    auto const add = [&](std::uint64_t carried) {
+      auto const total = UInt128{to[word]} + row[word] + carried;
+      to[word++] = static_cast<std::uint64_t>(total);
+      carry = static_cast<std::uint64_t>(total >> 64);
+    };
+    if (counts_rows_) add(0);
+    for (auto const& term : terms_) {
+      add(0);
+      if (term.floats) add(carry);
+    }
+  }
 }
 
-contract::Words SumRows::of(std::span<std::uint32_t const> groups, std::size_t word) const {
+bool SumRows::fits() const noexcept {
+  return std::ranges::all_of(terms_, [](Term const& term) { return !term.floats || term.floats->fits(); });
+}
+
+contract::Words SumRows::words_of(std::span<std::uint32_t const> groups, std::size_t word, std::size_t count) const {
   contract::Words picked;
-  picked.resize(groups.size());
-  for (std::size_t i = 0; i < groups.size(); ++i) picked[i] = at(groups[i], word);
+  picked.resize(count * groups.size());
+  for (std::size_t i = 0; i < groups.size(); ++i)
+    for (std::size_t w = 0; w < count; ++w) picked[count * i + w] = sums_[groups[i] * row_words_ + word + w];
   return picked;
+}
+
+void SumRows::write_sums(std::span<std::uint32_t const> groups, std::span<contract::AggregateState> states) const {
+  for (auto const& term : terms_) {
+    auto& state = states[term.column];
+    state.words_per_sum = term.floats ? 2 : 1;
+    state.sums = words_of(groups, term.word, state.words_per_sum);
+    if (term.floats) state.sum_exponent = term.floats->exponent();
+  }
 }
 
 }  // namespace garuda::cpu

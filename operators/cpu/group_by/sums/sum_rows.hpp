@@ -1,51 +1,84 @@
-// Counts and sums of several columns, side by side: a row adds one row of words to its group.
+// Counts and sums of several columns, side by side: a row of a table adds to one row of words, that of its group.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <span>
 #include <vector>
 
 #include "operators/contract/group_by_kernel.hpp"
+#include "operators/cpu/group_by/floats/float_totals.hpp"
 #include "operators/cpu/group_by/state_array.hpp"
 #include "operators/cpu/group_by/sums/sum_kernels.hpp"
 
 namespace garuda::cpu {
 
-/// What a word of a row adds up: a column's values, or nullopt: rows.
-using SummedWord = std::optional<std::size_t>;
+/// What is added up in a row of words: a column's values, or nullopt: rows.
+using Summed = std::optional<std::size_t>;
 
-/// Lists of words that lie side by side, 3 or 4 each: the number of rows first, where `counts_rows`, then sums of those
-/// of `requests` whose values are words and whose sums fit one, without nulls. Fewer are added as quickly one by one,
-/// and so are narrower values, which are read in half of the time.
-std::vector<std::vector<SummedWord>> side_by_side(std::span<contract::StateRequest const> requests, bool counts_rows);
+/// Lists of what lies side by side, the number of rows first, where `counts_rows`; the first list has it. First, 3 or 4
+/// each, words whose sums fit one; then, at most kMostSumWords words each, all other sums that cannot leave their words
+/// while no value is null, and those of floats, of two words. One alone is none, but for floats.
+std::vector<std::vector<Summed>> side_by_side(std::span<contract::StateRequest const> requests, bool counts_rows);
 
-/// The words of one list. Sums are right modulo 2^64, which is what those need that fit a word. Throws std::bad_alloc.
+inline constexpr std::size_t kMostSumWords = 8;
+
+/// Words of a group's row of one list.
+std::size_t sum_words(std::span<contract::StateRequest const> requests, std::span<Summed const> list) noexcept;
+
+/// The words of one list, modulo 2^64, which is what those need that fit a word. Throws std::bad_alloc.
 class SumRows {
  public:
-  explicit SumRows(std::span<SummedWord const> words);
+  /// `fixed_points`: a request each.
+  SumRows(std::span<Summed const> list, std::span<contract::StateRequest const> requests,
+          std::span<FixedPoint const> fixed_points);
 
   /// Makes room for `num_groups` groups; new ones are zero.
-  void resize(std::uint64_t num_groups) { sums_.resize(num_groups * kSumRowWords); }
+  void resize(std::uint64_t num_groups) { sums_.resize(num_groups * row_words_); }
   /// Forgets all groups.
   void clear() noexcept { sums_.clear(); }
 
-  /// Adds rows [first, first + groups.size()) of `values`, a column each: the i-th to groups[i].
+  /// Adds rows [first, first + groups.size()) of `values`, a column each: the i-th to groups[i]. `first`: a multiple of
+  /// 32 when there are nulls.
   void add(std::span<contract::AggregateInput const> values, std::uint64_t first,
            std::span<std::uint32_t const> groups);
 
   /// Adds the groups from_groups[i] of `from` to the groups to_groups[i].
   void merge(SumRows const& from, std::span<std::uint32_t const> from_groups, std::span<std::uint32_t const> to_groups);
 
-  std::span<SummedWord const> words() const noexcept { return words_; }
-  std::uint64_t at(std::uint64_t group, std::size_t word) const noexcept { return sums_[group * kSumRowWords + word]; }
+  /// False: floats that were added lie elsewhere than was guessed, and their sums mean nothing.
+  bool fits() const noexcept;
 
-  /// A word of the groups, in their order.
-  contract::Words of(std::span<std::uint32_t const> groups, std::size_t word) const;
+  bool counts_rows() const noexcept { return counts_rows_; }
+  /// Requires: rows are counted.
+  std::uint64_t num_rows(std::uint64_t group) const noexcept { return sums_[group * row_words_]; }
+  contract::Words nums_rows(std::span<std::uint32_t const> groups) const { return words_of(groups, 0, 1); }
+
+  /// Writes the sums of `groups`, in their order, into the states of their columns.
+  void write_sums(std::span<std::uint32_t const> groups, std::span<contract::AggregateState> states) const;
 
  private:
-  std::vector<SummedWord> words_;
-  StateArray<std::uint64_t> sums_;  ///< kSumRowWords a group; those behind the last word stay zero
+  /// A column of a list.
+  struct Term {
+    std::size_t column = 0;
+    contract::ValueKind kind = contract::ValueKind::none;
+    std::size_t word = 0;  ///< its first one in a row
+    std::optional<FloatTotals> floats;
+  };
+
+  void add_words(std::span<contract::AggregateInput const> values, std::uint64_t first,
+                 std::span<std::uint32_t const> groups);
+  template <class T>
+  void add_run(std::span<Term const> terms, std::span<contract::AggregateInput const> values, std::uint64_t first,
+               std::span<std::uint32_t const> groups, bool counts_rows);
+  contract::Words words_of(std::span<std::uint32_t const> groups, std::size_t word, std::size_t count) const;
+
+  std::vector<Term> terms_;  ///< by kind
+  bool counts_rows_ = false;
+  bool is_of_words_ = false;  ///< kept as sum_kernels.hpp has it
+  std::size_t row_words_ = 0;
+  StateArray<std::uint64_t> sums_;  ///< row_words_ a group
 };
 
 }  // namespace garuda::cpu
