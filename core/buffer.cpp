@@ -45,13 +45,14 @@ bool is_mapped(std::size_t capacity) {
 
 struct Mapped {
   std::byte* address = nullptr;
+  std::size_t bytes = 0;
   bool is_zero = false;
 };
 
-/// `capacity` bytes of kept memory, else fresh ones.
+/// At least `capacity` bytes of kept memory, else fresh ones.
 Mapped map_buffer(std::size_t capacity) {
   auto& kept = KeptMemory::instance();
-  if (auto const span = kept.take(capacity); span.address != nullptr) return {span.address, false};
+  if (auto const span = kept.take(capacity); span.address != nullptr) return {span.address, span.bytes, false};
   auto const bytes = capacity < static_cast<std::size_t>(kHugePageBytes) ? kChunkBytes : capacity;
   auto* mapping = map_huge(bytes);
   if (mapping == nullptr) {
@@ -59,7 +60,7 @@ Mapped map_buffer(std::size_t capacity) {
     mapping = map_huge(bytes);
   }
   if (mapping != nullptr && bytes > capacity) kept.keep({mapping + capacity, bytes - capacity});
-  return {mapping, true};
+  return {mapping, capacity, true};
 }
 #endif
 
@@ -91,7 +92,8 @@ Result<AlignedBuffer> AlignedBuffer::allocate(std::int64_t size_bytes) {
 #ifdef GARUDA_MAPS_BUFFERS
     if (is_mapped(capacity)) {
       auto const mapped = map_buffer(capacity);
-      buffer.bytes_ = {mapped.address, Free{capacity}};
+      buffer.bytes_ = {mapped.address, Free{mapped.bytes}};
+      buffer.capacity_bytes_ = static_cast<std::int64_t>(mapped.bytes);
       fresh = mapped.is_zero;
     } else
 #endif

@@ -15,7 +15,8 @@ namespace garuda {
 /// operating system, and under a hypervisor may have to be found first, which can take longer than filling it. Spans
 /// of pages that lie side by side are one span; a span may serve a smaller buffer and keeps the rest. One a process,
 /// because buffers outlive engines and each other in any order: but only engines make it keep anything (Tenancy), and
-/// with the last of them everything goes back. Thread-safe.
+/// with the last of them everything goes back. Of smaller spans each thread has some of its own, which are still in its
+/// core's cache when it takes them again, and for which no thread waits. Thread-safe.
 class KeptMemory {
  public:
   /// The process's; never destroyed.
@@ -36,8 +37,8 @@ class KeptMemory {
     Tenancy& operator=(Tenancy const&) = delete;
   };
 
-  /// Returns `bytes` bytes, whole pages, contents unspecified, from the smallest kept span that has as many; no
-  /// address when there is none.
+  /// Returns `bytes` bytes, whole pages, contents unspecified: of the thread's own spans the latest that has as many
+  /// and hardly more, as a whole; else from the smallest kept span that has as many; no address when there is none.
   Span take(std::size_t bytes);
   /// Keeps a span, in place of the ones kept longest; gives back to the operating system what is beyond the limit.
   void keep(Span span) noexcept;
@@ -50,19 +51,33 @@ class KeptMemory {
   std::size_t kept_bytes() const noexcept;
 
  private:
+  class OwnSpans;
+  friend class OwnSpans;
+
   struct Kept {
     std::size_t bytes = 0;
     std::uint64_t since = 0;  ///< number of the `keep` that made or last enlarged the span
   };
 
+  /// Those of the calling thread.
+  static OwnSpans& own_spans();
+  void add(OwnSpans* own);
+  /// A thread has ended: its spans are given back.
+  void remove(OwnSpans* own) noexcept;
+  void keep_for_all(Span span) noexcept;
   void erase(std::map<std::byte*, Kept>::iterator span) noexcept;
   void insert(std::byte* address, Kept kept);
   void shrink_to(std::size_t bytes) noexcept;
   std::size_t limit() const noexcept { return tenants_ == 0 ? 0 : limit_; }
-  void note_limit() noexcept { is_keeping_ = limit() > 0; }
+  /// Of what is everyone's: the rest is left to the threads.
+  std::size_t common_limit() const noexcept;
+  /// After a change of the limit, the tenants or the threads.
+  void obey_limit() noexcept;
 
   mutable std::mutex mutex_;
   std::atomic<bool> is_keeping_{false};
+  std::atomic<bool> threads_keep_{false};
+  std::set<OwnSpans*> owners_;
   std::map<std::byte*, Kept> spans_;
   std::set<std::pair<std::size_t, std::byte*>> by_size_;
   std::map<std::uint64_t, std::byte*> by_age_;

@@ -127,7 +127,8 @@ Result<void> KeyDecoder::decode_even_bytes(Attribute const& attribute, std::span
   return for_each_part(words, control, [&](std::uint64_t begin, std::span<std::uint64_t const> part) {
     auto* const values = column.values.as<char>() + begin * size;
     auto const bytes = part.size() * size;
-    attribute.writer->write(attribute.codes(part), [&](std::size_t i, auto const& value, std::size_t) {
+    // By value: what is captured by reference would be read again for every value.
+    attribute.write_bytes(part, [=](std::size_t i, auto const& value, std::size_t) {
       offsets[begin + i] = static_cast<Offset>((begin + i) * size);
       // What is written behind a value is overwritten by the next one; another part's are not touched.
       if (i * size + sizeof(value) <= bytes)
@@ -154,7 +155,7 @@ Result<void> KeyDecoder::decode_bytes(Attribute const& attribute, std::span<std:
     auto& bytes = parts[begin / kDecodeRows];
     bytes.resize(part.size() * coding.longest() + kMostCodedBytes);
     std::size_t size = 0;
-    attribute.writer->write(attribute.codes(part), [&](std::size_t i, auto const& value, std::size_t length) {
+    attribute.write_bytes(part, [&](std::size_t i, auto const& value, std::size_t length) {
       offsets[begin + i] = static_cast<Offset>(size);
       if (!attribute.is_null(part[i])) {
         std::memcpy(bytes.data() + size, &value, sizeof(value));

@@ -1,6 +1,8 @@
 // Group-by keys back from their words.
 #pragma once
 
+#include <algorithm>
+#include <array>
 #include <cstdint>
 #include <limits>
 #include <memory>
@@ -78,12 +80,17 @@ class KeyDecoder {
       if (has_nulls && at == 0) return std::nullopt;
       return smallest - (has_nulls ? 1 : 0) + at;
     }
-    /// A code each; of nulls any.
-    std::vector<std::uint64_t> codes(std::span<std::uint64_t const> packed) const {
-      std::vector<std::uint64_t> all(packed.size());
+    /// Calls use(i, bytes, length) for each as ByteWriter::write does; of nulls for any value.
+    template <class Use>
+    void write_bytes(std::span<std::uint64_t const> packed, Use const& use) const {
+      std::array<std::uint64_t, 1'024> codes;
       auto const first = smallest - (has_nulls ? 1 : 0);
-      for (std::size_t i = 0; i < all.size(); ++i) all[i] = first + position(packed[i]);
-      return all;
+      for (std::size_t begin = 0; begin < packed.size(); begin += codes.size()) {
+        auto const count = std::min(codes.size(), packed.size() - begin);
+        for (std::size_t i = 0; i < count; ++i) codes[i] = first + position(packed[begin + i]);
+        writer->write(std::span(codes).first(count),
+                      [=](std::size_t i, auto const& value, std::size_t length) { use(begin + i, value, length); });
+      }
     }
   };
   static Result<void> decode_bytes(Attribute const& attribute, std::span<std::uint64_t const> words,
