@@ -52,7 +52,6 @@ class KeptMemory {
 
  private:
   class OwnSpans;
-  friend class OwnSpans;
 
   struct Kept {
     std::size_t bytes = 0;

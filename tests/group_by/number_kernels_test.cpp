@@ -7,6 +7,7 @@
 #include <bit>
 #include <cmath>
 #include <cstdint>
+#include <cstring>
 #include <limits>
 #include <numeric>
 #include <random>
@@ -19,7 +20,6 @@
 namespace garuda::group_by {
 namespace {
 
-/// Those that this machine can run.
 /// Some of them the least and the greatest there are, from an address that no vector is aligned to.
 template <class Integer>
 std::vector<Integer> integers(std::size_t count) {
@@ -52,20 +52,30 @@ TEST(NumberKernels, ExtremesHoldAllValuesAndWhatWasThere) {
     }
 }
 
-TEST(NumberKernels, ProductsAreAddedModulo64Bits) {
+TEST(NumberKernels, EverySumOfProductsIsWritten) {
+  using T = ProductTerms;
   for (auto const set : instruction_sets())
     for (std::size_t const count : {0, 1, 5, 8, 31, 256})
-      for (auto const shift : {0U, 1U, 33U, 63U}) {
-        auto const one = integers<std::uint32_t>(count);
-        auto const other = integers<std::uint32_t>(count + 1);
-        for (bool const is_alone : {true, false}) {
-          auto words = integers<std::uint64_t>(count);
-          auto expected = words;
-          for (std::size_t i = 0; i < count; ++i)
-            expected[i] += (is_alone ? std::uint64_t{one[i]} : std::uint64_t{one[i]} * other[i]) << shift;
-          number_kernels(set).add_products(one.data(), is_alone ? nullptr : other.data(), count, shift, words.data());
-          EXPECT_EQ(words, expected);
+      for (std::uint32_t present = 0; present < 1U << T::kTerms; ++present) {
+        auto const x = integers<std::uint32_t>(count);
+        auto const y = integers<std::uint32_t>(count + 1);
+        T const terms{present, {present % 64, 33, 63, 0, 17}};
+        std::vector<std::uint64_t> expected(count);
+        for (std::size_t i = 0; i < count; ++i) {
+          std::uint64_t const a = x[i];
+          std::uint64_t const b = y[i];
+          std::uint64_t const products[] = {a, b, a * a, b * b, a * b};
+          for (std::size_t t = 0; t < T::kTerms; ++t)
+            if ((present >> t & 1) != 0) expected[i] += products[t] << terms.shifts[t];
         }
+        std::vector<std::byte> unaligned(count * sizeof(std::uint64_t) + 1);
+        bool const has_x = (present & (1U << T::kX | 1U << T::kXX | 1U << T::kXY)) != 0;
+        bool const has_y = (present & (1U << T::kY | 1U << T::kYY | 1U << T::kXY)) != 0;
+        number_kernels(set).write_products(has_x ? x.data() : nullptr, has_y ? y.data() : nullptr, count, terms,
+                                           unaligned.data() + 1);
+        std::vector<std::uint64_t> words(count);
+        if (count > 0) std::memcpy(words.data(), unaligned.data() + 1, count * sizeof(std::uint64_t));
+        EXPECT_EQ(words, expected) << present;
       }
 }
 

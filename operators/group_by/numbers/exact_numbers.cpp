@@ -247,20 +247,21 @@ void write_packed(FactorColumn const& x, FactorColumn const& y, std::size_t coun
     });
     return to;
   };
+  ProductTerms products;
+  for (auto const& [powers, shift] : terms) {
+    using T = ProductTerms;
+    constexpr T::Term kByPowers[3][3] = {{T::kTerms, T::kY, T::kYY}, {T::kX, T::kXY, T::kTerms}, {T::kXX, T::kTerms, T::kTerms}};
+    auto const term = kByPowers[powers[0]][powers[1]];
+    GARUDA_EXPECTS(term != T::kTerms && (products.present >> term & 1) == 0);
+    products.present |= 1U << term;
+    products.shifts[term] = shift;
+  }
   Values x_room;
   Values y_room;
-  std::array<std::uint64_t, kStep> words;
-  auto const& kernels = number_kernels();
   for (std::size_t first = 0; first < count; first += kStep) {
     auto const rows = std::min(kStep, count - first);
-    std::array const factors{read(x, first, rows, x_room), read(y, first, rows, y_room)};
-    words.fill(0);
-    for (auto const& [powers, shift] : terms) {
-      auto const* const one = factors[powers[0] > 0 ? 0 : 1];
-      auto const* const other = factors[powers[1] > 0 ? 1 : 0];
-      kernels.add_products(one, powers[0] + powers[1] == 1 ? nullptr : other, rows, shift, words.data());
-    }
-    std::memcpy(out + first * sizeof(std::uint64_t), words.data(), rows * sizeof(std::uint64_t));
+    number_kernels().write_products(read(x, first, rows, x_room), read(y, first, rows, y_room), rows, products,
+                                    out + first * sizeof(std::uint64_t));
   }
 }
 

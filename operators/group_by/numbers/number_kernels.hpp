@@ -8,14 +8,23 @@
 
 namespace garuda::group_by {
 
+/// A sum of products of two columns, x and y, each moved to a place of its own in a word.
+struct ProductTerms {
+  enum Term : std::uint32_t { kX, kY, kXX, kYY, kXY, kTerms };
+
+  std::uint32_t present = 0;           ///< bit t: term t takes part
+  std::uint32_t shifts[kTerms]{};      ///< each below 64
+};
+
 /// Kernels of one instruction set; they differ in speed only. Values of `extremes` need not be aligned.
 struct NumberKernels {
   /// Of signed integers: lowers `least` and raises `greatest` to hold them all.
   void (*extremes_32)(void const* values, std::size_t count, std::int32_t* least, std::int32_t* greatest);
   void (*extremes_64)(void const* values, std::size_t count, std::int64_t* least, std::int64_t* greatest);
-  /// words[i] += one[i] · 2^shift, or one[i] · other[i] · 2^shift where there is another column, modulo 2^64.
-  void (*add_products)(std::uint32_t const* one, std::uint32_t const* other, std::size_t count, std::uint32_t shift,
-                       std::uint64_t* words);
+  /// Word i, of 64 bits: the sum of each term's product of x[i] and y[i] times 2^shift, modulo 2^64. Words need not be
+  /// aligned; a column that no term has may be nullptr.
+  void (*write_products)(std::uint32_t const* x, std::uint32_t const* y, std::size_t count, ProductTerms const& terms,
+                         void* words);
   /// Of floats, or of their squares: the bits [first, first + bits), counted from bit 0 of 2^0, with their signs, as
   /// integers of 128 bits; 0 of what is infinite or no number. Neither end needs to be aligned. Requires: 0 < bits <
   /// 127.

@@ -1,6 +1,7 @@
 // Included once a set of instructions, in an unnamed namespace of its own: loops that the compiler vectorises for it.
 // Nothing here calls an inline function that others share: the linker might keep this set's for all.
 #include <cstring>
+#include <utility>
 
 #include "operators/group_by/numbers/number_kernels.hpp"
 
@@ -21,12 +22,41 @@ void extremes(void const* values, std::size_t count, Integer* least, Integer* gr
   *greatest = high;
 }
 
-void add_products(std::uint32_t const* one, std::uint32_t const* other, std::size_t count, std::uint32_t shift,
-                  std::uint64_t* words) {
-  if (other == nullptr)
-    for (std::size_t i = 0; i < count; ++i) words[i] += std::uint64_t{one[i]} << shift;
-  else
-    for (std::size_t i = 0; i < count; ++i) words[i] += std::uint64_t{one[i]} * other[i] << shift;
+template <std::uint32_t kPresent>
+void write_terms(std::uint32_t const* x, std::uint32_t const* y, std::size_t count, ProductTerms const& terms,
+                 void* words) {
+  using Terms = ProductTerms;
+  auto const shifts = terms;
+  auto const has = [](Terms::Term term) { return (kPresent >> term & 1) != 0; };
+  constexpr bool kHasX = (kPresent & (1U << Terms::kX | 1U << Terms::kXX | 1U << Terms::kXY)) != 0;
+  constexpr bool kHasY = (kPresent & (1U << Terms::kY | 1U << Terms::kYY | 1U << Terms::kXY)) != 0;
+  for (std::size_t i = 0; i < count; ++i) {
+    std::uint64_t a = 0;
+    std::uint64_t b = 0;
+    if constexpr (kHasX) a = x[i];
+    if constexpr (kHasY) b = y[i];
+    std::uint64_t word = 0;
+    if (has(Terms::kX)) word += a << shifts.shifts[Terms::kX];
+    if (has(Terms::kY)) word += b << shifts.shifts[Terms::kY];
+    if (has(Terms::kXX)) word += a * a << shifts.shifts[Terms::kXX];
+    if (has(Terms::kYY)) word += b * b << shifts.shifts[Terms::kYY];
+    if (has(Terms::kXY)) word += a * b << shifts.shifts[Terms::kXY];
+    std::memcpy(static_cast<char*>(words) + i * sizeof(word), &word, sizeof(word));
+  }
+}
+
+using WriteTerms = void (*)(std::uint32_t const*, std::uint32_t const*, std::size_t, ProductTerms const&, void*);
+
+template <std::uint32_t... kPresent>
+WriteTerms write_terms_of(std::uint32_t present, std::integer_sequence<std::uint32_t, kPresent...>) {
+  static constexpr WriteTerms kWays[] = {write_terms<kPresent>...};
+  return kWays[present];
+}
+
+void write_products(std::uint32_t const* x, std::uint32_t const* y, std::size_t count, ProductTerms const& terms,
+                    void* words) {
+  constexpr std::uint32_t kWays = 1U << ProductTerms::kTerms;
+  write_terms_of(terms.present, std::make_integer_sequence<std::uint32_t, kWays>())(x, y, count, terms, words);
 }
 
 /// value · 2^by of which a word is seen; nothing of what is moved out of it.
@@ -83,7 +113,7 @@ void float_parts(void const* floats, std::size_t count, bool squared, std::int32
     float_parts_of<Bits, false>(floats, count, first, bits, parts);
 }
 
-constexpr NumberKernels kNumberKernels{extremes<std::int32_t>, extremes<std::int64_t>, add_products,
+constexpr NumberKernels kNumberKernels{extremes<std::int32_t>, extremes<std::int64_t>, write_products,
                                        float_parts<std::uint32_t>, float_parts<std::uint64_t>};
 
 }  // namespace
