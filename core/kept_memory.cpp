@@ -15,7 +15,7 @@ void give_back(KeptMemory::Span span) noexcept { os::unmap_pages(span.address, s
 /// Largest span that a thread has for itself, and most bytes of all: what a core's caches hold.
 constexpr std::size_t kMostOwnSpanBytes = std::size_t{1} << 20;
 constexpr std::size_t kMostOwnBytes = std::size_t{4} << 20;
-/// Threads have spans of their own while all of these take no more than a part of the limit.
+/// Threads have spans of their own while all of these take no more than a part of the limit; what comes after has none.
 constexpr std::size_t kOwnShare = 4;
 /// A span serves a buffer that is smaller by up to a part of it.
 constexpr std::size_t kUnusedShare = 8;
@@ -25,10 +25,21 @@ constexpr std::size_t kUnusedShare = 8;
 /// Spans of one thread, the latest last.
 class KeptMemory::OwnSpans {
  public:
-  explicit OwnSpans(KeptMemory& all) : all_(all) { all_.add(this); }
-  ~OwnSpans() { all_.remove(this); }
+  explicit OwnSpans(KeptMemory& all) noexcept : all_(all) {}
+  /// They are everyone's from now on.
+  ~OwnSpans() {
+    is_ending() = true;
+    for (auto span = take_oldest(); span.address != nullptr; span = take_oldest()) all_.keep_for_all(span);
+    if (is_listed_) all_.remove(this);
+  }
   OwnSpans(OwnSpans const&) = delete;
   OwnSpans& operator=(OwnSpans const&) = delete;
+
+  /// Of the calling thread: whether its OwnSpans is gone. Objects of the thread that are older free their memory later.
+  static bool& is_ending() noexcept {
+    thread_local bool is_ending = false;
+    return is_ending;
+  }
 
   Span take(std::size_t bytes) noexcept {
     std::lock_guard const lock(mutex_);
@@ -43,11 +54,16 @@ class KeptMemory::OwnSpans {
 
   /// False: not while threads keep nothing. What takes too much with it, the oldest ones, goes to all.
   bool keep(Span span) noexcept {
+    // Where there was no room for one more thread there may be with another limit.
+    if (!is_listed_ && seen_limits_ != all_.limits_) {
+      seen_limits_ = all_.limits_;
+      is_listed_ = all_.add(this);
+    }
     std::array<Span, kMostSpans> others;
     std::size_t num_others = 0;
     {
       std::lock_guard const lock(mutex_);
-      if (!all_.threads_keep_) return false;
+      if (!is_listed_ || !all_.threads_keep_) return false;
       while (count_ == kMostSpans || bytes_ + span.bytes > kMostOwnBytes) others[num_others++] = take_out(0);
       spans_[count_++] = span;
       bytes_ += span.bytes;
@@ -56,7 +72,7 @@ class KeptMemory::OwnSpans {
     return true;
   }
 
-  /// Gives back everything. Requires: the caller holds all_.mutex_, or the thread has ended.
+  /// Gives back everything. Requires: the caller holds all_.mutex_.
   void give_back_all() noexcept {
     std::lock_guard const lock(mutex_);
     while (count_ > 0) give_back(take_out(count_ - 1));
@@ -67,8 +83,15 @@ class KeptMemory::OwnSpans {
     return bytes_;
   }
 
+  OwnSpans* next = nullptr;  ///< of all_.owners_, under its mutex
+
  private:
   static constexpr std::size_t kMostSpans = 64;
+
+  Span take_oldest() noexcept {
+    std::lock_guard const lock(mutex_);
+    return count_ > 0 ? take_out(0) : Span{};
+  }
 
   Span take_out(std::size_t index) noexcept {
     auto const span = spans_[index];
@@ -81,7 +104,9 @@ class KeptMemory::OwnSpans {
   }
 
   KeptMemory& all_;
-  mutable std::mutex mutex_;  ///< others give back what is kept, and count it
+  bool is_listed_ = false;
+  std::uint64_t seen_limits_ = 0;  ///< of all_.limits_
+  mutable std::mutex mutex_;       ///< others give back what is kept, and count it
   std::array<Span, kMostSpans> spans_{};
   std::size_t count_ = 0;
   std::size_t bytes_ = 0;
@@ -93,33 +118,44 @@ KeptMemory& KeptMemory::instance() {
   return *kept;
 }
 
-KeptMemory::OwnSpans& KeptMemory::own_spans() {
+KeptMemory::OwnSpans* KeptMemory::own_spans() noexcept {
+  if (OwnSpans::is_ending()) return nullptr;
   thread_local OwnSpans own(instance());
-  return own;
+  return &own;
 }
 
-void KeptMemory::add(OwnSpans* own) {
+bool KeptMemory::add(OwnSpans* own) noexcept {
   std::lock_guard const lock(mutex_);
-  owners_.insert(own);
-  obey_limit();
+  if (!is_enough_for(num_owners_ + 1)) return false;
+  own->next = owners_;
+  owners_ = own;
+  ++num_owners_;
+  shrink_to(common_limit());
+  return true;
 }
 
 void KeptMemory::remove(OwnSpans* own) noexcept {
   std::lock_guard const lock(mutex_);
-  own->give_back_all();
-  owners_.erase(own);
-  obey_limit();
+  auto** at = &owners_;
+  while (*at != own) at = &(*at)->next;
+  *at = own->next;
+  --num_owners_;
+}
+
+bool KeptMemory::is_enough_for(std::size_t num_owners) const noexcept {
+  return limit() > 0 && num_owners * kMostOwnBytes <= limit() / kOwnShare;
 }
 
 std::size_t KeptMemory::common_limit() const noexcept {
-  return threads_keep_ ? limit() - owners_.size() * kMostOwnBytes : limit();
+  return threads_keep_ ? limit() - num_owners_ * kMostOwnBytes : limit();
 }
 
 void KeptMemory::obey_limit() noexcept {
   is_keeping_ = limit() > 0;
-  threads_keep_ = owners_.size() * kMostOwnBytes <= limit() / kOwnShare && is_keeping_;
+  threads_keep_ = is_enough_for(std::max<std::size_t>(num_owners_, 1));
+  ++limits_;
   if (!threads_keep_)
-    for (auto* const own : owners_) own->give_back_all();
+    for (auto* own = owners_; own != nullptr; own = own->next) own->give_back_all();
   shrink_to(common_limit());
 }
 
@@ -138,8 +174,8 @@ KeptMemory::Tenancy::~Tenancy() {
 }
 
 KeptMemory::Span KeptMemory::take(std::size_t bytes) {
-  if (bytes <= kMostOwnSpanBytes && threads_keep_)
-    if (auto const span = own_spans().take(bytes); span.address != nullptr) return span;
+  if (auto* const own = bytes <= kMostOwnSpanBytes && threads_keep_ ? own_spans() : nullptr; own != nullptr)
+    if (auto const span = own->take(bytes); span.address != nullptr) return span;
   std::lock_guard const lock(mutex_);
   auto const best = by_size_.lower_bound({bytes, nullptr});
   if (best == by_size_.end()) return {};
@@ -158,7 +194,8 @@ KeptMemory::Span KeptMemory::take(std::size_t bytes) {
 }
 
 void KeptMemory::keep(Span span) noexcept {
-  if (span.bytes <= kMostOwnSpanBytes && threads_keep_ && own_spans().keep(span)) return;
+  auto* const own = span.bytes <= kMostOwnSpanBytes && threads_keep_ ? own_spans() : nullptr;
+  if (own != nullptr && own->keep(span)) return;
   keep_for_all(span);
 }
 
@@ -195,14 +232,14 @@ void KeptMemory::set_limit(std::size_t bytes) noexcept {
 
 void KeptMemory::give_back_all() noexcept {
   std::lock_guard const lock(mutex_);
-  for (auto* const own : owners_) own->give_back_all();
+  for (auto* own = owners_; own != nullptr; own = own->next) own->give_back_all();
   shrink_to(0);
 }
 
 std::size_t KeptMemory::kept_bytes() const noexcept {
   std::lock_guard const lock(mutex_);
   auto bytes = bytes_;
-  for (auto const* const own : owners_) bytes += own->bytes();
+  for (auto const* own = owners_; own != nullptr; own = own->next) bytes += own->bytes();
   return bytes;
 }
 

@@ -58,10 +58,10 @@ class KeptMemory {
     std::uint64_t since = 0;  ///< number of the `keep` that made or last enlarged the span
   };
 
-  /// Those of the calling thread.
-  static OwnSpans& own_spans();
-  void add(OwnSpans* own);
-  /// A thread has ended: its spans are given back.
+  /// Those of the calling thread; nullptr: it is ending.
+  static OwnSpans* own_spans() noexcept;
+  /// False: there is no room for one more.
+  bool add(OwnSpans* own) noexcept;
   void remove(OwnSpans* own) noexcept;
   void keep_for_all(Span span) noexcept;
   void erase(std::map<std::byte*, Kept>::iterator span) noexcept;
@@ -70,13 +70,17 @@ class KeptMemory {
   std::size_t limit() const noexcept { return tenants_ == 0 ? 0 : limit_; }
   /// Of what is everyone's: the rest is left to the threads.
   std::size_t common_limit() const noexcept;
-  /// After a change of the limit, the tenants or the threads.
+  /// Whether so many threads may have spans of their own.
+  bool is_enough_for(std::size_t num_owners) const noexcept;
+  /// After a change of the limit or of the tenants.
   void obey_limit() noexcept;
 
   mutable std::mutex mutex_;
   std::atomic<bool> is_keeping_{false};
   std::atomic<bool> threads_keep_{false};
-  std::set<OwnSpans*> owners_;
+  std::atomic<std::uint64_t> limits_{0};  ///< how often the limit, or the tenants, have changed
+  OwnSpans* owners_ = nullptr;            ///< the first of those that threads have, each with a pointer to the next one
+  std::size_t num_owners_ = 0;
   std::map<std::byte*, Kept> spans_;
   std::set<std::pair<std::size_t, std::byte*>> by_size_;
   std::map<std::uint64_t, std::byte*> by_age_;

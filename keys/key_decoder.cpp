@@ -133,7 +133,7 @@ Result<void> KeyDecoder::decode_even_bytes(Attribute const& attribute, std::span
       // What is written behind a value is overwritten by the next one; another part's are not touched.
       if (i * size + sizeof(value) <= bytes)
         std::memcpy(values + i * size, &value, sizeof(value));
-      else
+      else if (size > 0)
         std::memcpy(values + i * size, &value, size);
     });
   });

@@ -11,4 +11,11 @@ __extension__ using UInt128 = unsigned __int128;
 /// Of two words, the low one first.
 inline UInt128 wide_word(std::uint64_t const* words) noexcept { return (UInt128{words[1]} << 64) | words[0]; }
 
+/// Adds two words to two, of two's complement, the low ones first; a carry out of them is lost.
+inline void add_words(std::uint64_t* sum, std::uint64_t low, std::uint64_t high) noexcept {
+  auto const total = wide_word(sum) + (UInt128{high} << 64 | low);
+  sum[0] = static_cast<std::uint64_t>(total);
+  sum[1] = static_cast<std::uint64_t>(total >> 64);
+}
+
 }  // namespace garuda

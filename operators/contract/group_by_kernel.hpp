@@ -190,7 +190,7 @@ struct StateRequest {
   bool may_have_nulls = false;
   keys::ColumnOrder const* order = nullptr;  ///< of bytes
   ListBound list{};
-  bool sums_fit_word = false;  ///< of uint64: no sum of rows of the table leaves 64 bits
+  bool sums_fit_word = false;  ///< of integers of 32 or 64 bits: no sum of rows of the table leaves 64 bits
 };
 
 /// Rows [first, first + count) of a partitioned table, or of the table itself.

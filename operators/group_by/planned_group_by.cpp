@@ -31,8 +31,11 @@ std::uint64_t state_bytes(resolve::StateColumn const& column) {
 }
 
 /// What is wanted of a state column's values.
-contract::StateRequest request_of(resolve::StateColumn const& column, ValueReader const& values) {
-  bool const sums_fit_word = column.form == resolve::ValueForm::packed;
+contract::StateRequest request_of(resolve::StateColumn const& column, ValueReader const& values,
+                                  std::uint64_t num_rows) {
+  bool const is_narrow = contract::value_words(column.kind) == 1 && !contract::is_float(column.kind);
+  bool const sums_fit_word =
+      column.form == resolve::ValueForm::packed || (is_narrow && num_rows <= std::uint64_t{1} << 32);
   return {column.kind, column.states, values.may_have_nulls(), values.order(), column.list, sums_fit_word};
 }
 
@@ -53,7 +56,8 @@ contract::WholeTable outlined_table(TableView table, std::vector<resolve::StateC
     whole.common_low_bits = keys->is_packed ? keys->common_low_bits : 0;
     whole.estimated_groups = std::max<std::uint64_t>(keys->estimated_groups, 1);
   }
-  for (std::size_t c = 0; c < states.size(); ++c) whole.requests.push_back(request_of(states[c], values[c]));
+  for (std::size_t c = 0; c < states.size(); ++c)
+    whole.requests.push_back(request_of(states[c], values[c], whole.num_rows));
   return whole;
 }
 
@@ -110,7 +114,7 @@ contract::GroupByShape shape_of(resolve::GroupByRequest const& request,
   for (auto const& state : request.columns.states) {
     bool const is_bytes = state.kind == contract::ValueKind::bytes;
     auto const words = is_bytes ? 0 : contract::value_words(state.kind);
-    shape.requests.push_back(request_of(state, values[shape.requests.size()]));
+    shape.requests.push_back(request_of(state, values[shape.requests.size()], shape.rows));
     shape.ordered_columns += is_bytes ? 1 : 0;
     shape.value_words += words + (state.column ? 1 : 0);  // and a bit of validity, rounded up
     shape.widest_value = std::max(shape.widest_value, words);

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -126,6 +127,114 @@ TEST_F(KeptMemoryTest, ServesSeveralThreads) {
     });
   for (auto& thread : threads) thread.join();
   kept_.give_back_all();
+  EXPECT_EQ(kept_.kept_bytes(), 0U);
+}
+
+constexpr std::int64_t kSmall = 200'000;
+
+/// On a thread of its own, which has kept nothing yet.
+template <class Body>
+void on_new_thread(Body const& body) {
+  std::thread thread(body);
+  thread.join();
+}
+
+TEST_F(KeptMemoryTest, AThreadTakesItsLatestSpanOfThatSizeAgain) {
+  on_new_thread([] {
+    auto first = AlignedBuffer::allocate(kSmall).value();
+    auto second = AlignedBuffer::allocate(kSmall).value();
+    auto const* const address = first.data();
+    second = {};
+    first = {};
+    // A little smaller is served by a whole span, much smaller by another one.
+    auto const smaller = AlignedBuffer::allocate(kSmall * 15 / 16).value();
+    EXPECT_EQ(smaller.data(), address);
+    EXPECT_EQ(smaller.capacity_bytes(), static_cast<std::int64_t>(capacity_of(kSmall)));
+    for (auto i = smaller.size_bytes(); i < smaller.capacity_bytes(); ++i) ASSERT_EQ(smaller.data()[i], std::byte{0});
+    auto const half = AlignedBuffer::allocate(kSmall / 2).value();
+    EXPECT_LT(half.capacity_bytes(), kSmall);
+  });
+}
+
+TEST_F(KeptMemoryTest, AThreadLeavesItsSpansToTheOthers) {
+  std::byte const* address = nullptr;
+  on_new_thread([&] {
+    auto const buffer = AlignedBuffer::allocate(kSmall).value();
+    address = buffer.data();
+  });
+  auto const kept = kept_.kept_bytes();
+  EXPECT_GE(kept, capacity_of(kSmall));
+  std::vector<AlignedBuffer> buffers;
+  while (kept_.kept_bytes() >= capacity_of(kSmall)) buffers.push_back(AlignedBuffer::allocate(kSmall).value());
+  EXPECT_TRUE(std::ranges::any_of(buffers, [=](auto const& buffer) { return buffer.data() == address; }));
+}
+
+/// Whatever one thread has for itself, what is beyond its share goes to all.
+TEST_F(KeptMemoryTest, AThreadKeepsLittleForItself) {
+  for (auto const bytes : {std::int64_t{1} << 20, std::int64_t{65'536}}) {
+    kept_.give_back_all();
+    std::vector<AlignedBuffer> buffers;
+    for (int i = 0; i < 200; ++i) buffers.push_back(AlignedBuffer::allocate(bytes).value());
+    auto const before = kept_.kept_bytes();
+    on_new_thread([&] { buffers.clear(); });
+    EXPECT_EQ(kept_.kept_bytes(), before + 200 * static_cast<std::size_t>(bytes));
+    for (int i = 0; i < 200; ++i) buffers.push_back(AlignedBuffer::allocate(bytes).value());
+    EXPECT_EQ(kept_.kept_bytes(), before) << "no fresh memory was needed";
+  }
+}
+
+TEST_F(KeptMemoryTest, SmallSpansStayWithinTheLimit) {
+  for (auto const limit : {std::size_t{0}, 3 * capacity_of(kSmall), std::size_t{40} << 20}) {
+    kept_.set_limit(limit);
+    std::vector<std::thread> threads;
+    for (int t = 0; t < 4; ++t)
+      threads.emplace_back([&] {
+        std::vector<AlignedBuffer> buffers;
+        for (int i = 0; i < 100; ++i) buffers.push_back(AlignedBuffer::allocate(kSmall).value());
+        buffers.clear();
+        EXPECT_LE(kept_.kept_bytes(), limit);
+      });
+    for (auto& thread : threads) thread.join();
+    EXPECT_LE(kept_.kept_bytes(), limit);
+  }
+  kept_.set_limit(0);
+  EXPECT_EQ(kept_.kept_bytes(), 0U);
+}
+
+/// Buffers that a thread frees as it ends, after what it had for itself is gone.
+TEST_F(KeptMemoryTest, TakesWhatAThreadFreesLast) {
+  for (int i = 0; i < 20; ++i)
+    on_new_thread([] {
+      thread_local std::vector<AlignedBuffer> outliving;
+      outliving.reserve(4);
+      for (int b = 0; b < 4; ++b) outliving.push_back(AlignedBuffer::allocate(kSmall).value());
+      { auto const freed = AlignedBuffer::allocate(kSmall).value(); }
+    });
+  EXPECT_LE(kept_.kept_bytes(), std::size_t{8} << 20) << "each thread found what the last one left";
+  EXPECT_GE(kept_.kept_bytes(), 5 * capacity_of(kSmall));
+  kept_.give_back_all();
+  EXPECT_EQ(kept_.kept_bytes(), 0U);
+}
+
+TEST_F(KeptMemoryTest, TheLimitChangesWhileThreadsKeep) {
+  std::atomic<bool> done{false};
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 3; ++t)
+    threads.emplace_back([&, t] {
+      for (int i = 0; !done; ++i) {
+        auto buffer = AlignedBuffer::allocate(kSmall + 4'096 * (i % 7)).value();
+        *buffer.data() = static_cast<std::byte>(t);
+        ASSERT_EQ(*buffer.data(), static_cast<std::byte>(t));
+      }
+    });
+  for (int i = 0; i < 200; ++i) {
+    kept_.set_limit(i % 2 == 0 ? 0 : kLimit);
+    kept_.give_back_all();
+    if (i % 20 == 0) KeptMemory::Tenancy const other;
+  }
+  done = true;
+  for (auto& thread : threads) thread.join();
+  tenancy_.reset();
   EXPECT_EQ(kept_.kept_bytes(), 0U);
 }
 

@@ -395,7 +395,7 @@ TEST(JoinTable, PeakBytesIsAnUpperBound) {
       for (std::uint32_t i = 0; i < rows; ++i) keys[i] = i / 2 * step;
       JoinTable<std::uint32_t> table;
       ASSERT_TRUE(table.build(keys, 0, rows == 0 ? 0 : keys.back(), 0));
-      auto held = 4 * (2 * table.num_slots() + 1 + 2 * rows);
+      auto held = 4 * (2 * (table.num_slots() + 1) + 2 * rows);
       if (table.form() == TableForm::ranked) held += keys.back() / 4;
       EXPECT_LE(held, JoinTable<std::uint32_t>::peak_bytes(rows)) << rows;
       EXPECT_GT(cpu_join_bytes(rows, rows, 64), JoinTable<std::uint32_t>::peak_bytes(rows));

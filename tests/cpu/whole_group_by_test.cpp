@@ -131,6 +131,7 @@ Problem kinds_problem(Kinds const& kinds, std::uint64_t rows, std::uint64_t stri
   std::mt19937_64 random(rows);
   for (std::size_t c = 0; c < kinds.size(); ++c) {
     Column column{{kinds[c], contract::kSumState, with_nulls == c}, {}, {}};
+    column.request.sums_fit_word = true;
     if (c == 0 && counted) column.request.states |= contract::kCountState;
     for (std::uint64_t row = 0; row < rows; ++row) {
       auto const value = static_cast<std::int32_t>(random());
@@ -179,10 +180,10 @@ TEST(WholeGroupBy, CountsNarrowSumsAndFloatsLieSideBySide) {
 std::vector<std::size_t> list_lengths(Kinds const& kinds, bool counts_rows, bool may_have_nulls = false) {
   std::vector<contract::StateRequest> requests;
   for (auto const kind : kinds) requests.push_back({kind, contract::kSumState, may_have_nulls});
-  for (auto& request : requests) request.sums_fit_word = request.kind == contract::ValueKind::uint64;
+  for (auto& request : requests) request.sums_fit_word = true;
   // What may need a second word, or is no sum, is in none.
   requests.push_back({contract::ValueKind::uint64, contract::kSumState, false});
-  requests.push_back({contract::ValueKind::int64, contract::kSumState, false});
+  requests.push_back({contract::ValueKind::int32, contract::kSumState, false});
   requests.push_back({contract::ValueKind::int32, contract::kMinState, false});
   std::vector<std::size_t> lengths;
   for (auto const& list : side_by_side(requests, counts_rows)) {

@@ -6,6 +6,8 @@
 #include <cmath>
 #include <limits>
 #include <optional>
+#include <string>
+#include <vector>
 
 #include "keys/word_folding.hpp"
 #include "tests/reference/column_builder.hpp"
@@ -97,6 +99,26 @@ TEST(KeyDecoder, KeysOfSeveralWords) {
   expect_round_trip({all, few, all, names, few}, KeyForm::automatic);
   expect_round_trip({few, names, all, few, few}, KeyForm::words);
   expect_round_trip({few, names, few}, KeyForm::words);
+}
+
+/// As many rows as tasks, and what they write at once, begin and end at.
+TEST(KeyDecoder, StringsOfEveryLength) {
+  expect_round_trip({reference::make_strings({"", "", ""})});
+  expect_round_trip({reference::make_strings({"", std::nullopt, ""})});
+  for (std::size_t const rows : {1, 63, 64, 65, 1'023, 1'024, 1'025, 16'384, 16'385, 20'000})
+    for (bool const has_nulls : {false, true}) {
+      std::vector<std::optional<std::string>> even;
+      std::vector<std::optional<std::string>> uneven;
+      std::vector<std::optional<std::string>> wide;
+      for (std::size_t row = 0; row < rows; ++row) {
+        bool const is_null = has_nulls && row % 5 == 1;
+        auto const digits = std::to_string(1'000 + row * 7 % 1'000);
+        even.push_back(is_null ? std::nullopt : std::optional("id" + digits));
+        uneven.push_back(is_null ? std::nullopt : std::optional(digits.substr(0, row % 5)));
+        wide.push_back(is_null ? std::nullopt : std::optional("twenty bytes before " + digits));
+      }
+      for (auto const& values : {even, uneven, wide}) expect_round_trip({reference::make_strings(values)});
+    }
 }
 
 TEST(KeyDecoder, FloatsInCanonicalForm) {

@@ -113,17 +113,12 @@ template <class T>
 void ColumnAccumulator::add_values(contract::AggregateInput const& input, std::uint64_t first,
                                    std::span<std::uint32_t const> groups) {
   using Sum = SumOf<T>;
-  [[maybe_unused]] auto* const totals = sums<Sum>().data();
-  if constexpr (sizeof(T) == 4) {
-    // 2^32 rows of 32 bits fit 64 bits.
-    for_values<T>(input, first, groups, [=](std::uint32_t group, T value) { totals[group] += value; });
-  } else {
-    for_values<T>(input, first, groups, [=, this](std::uint32_t group, T value) {
-      auto const addend = static_cast<Sum>(value);
-      if (__builtin_add_overflow(totals[group], addend, &totals[group])) [[unlikely]]
-        carry(group, is_negative(addend) ? -1 : 1);
-    });
-  }
+  auto* const totals = sums<Sum>().data();
+  for_values<T>(input, first, groups, [=, this](std::uint32_t group, T value) {
+    auto const addend = static_cast<Sum>(value);
+    if (__builtin_add_overflow(totals[group], addend, &totals[group])) [[unlikely]]
+      carry(group, is_negative(addend) ? -1 : 1);
+  });
 }
 
 template <class T>

@@ -88,7 +88,7 @@ inline std::vector<contract::StateRequest> remaining(std::span<contract::StateRe
 inline std::uint64_t state_bytes(std::span<contract::StateRequest const> requests, bool first_rows) {
   auto const lists = summed_lists(requests, first_rows);
   std::uint64_t bytes = first_rows ? 8 : lists.empty() ? 1 : 0;
-  for (auto const& list : lists) bytes += sum_words(requests, list) * sizeof(std::uint64_t);
+  for (auto const& list : lists) bytes += row_words(requests, list) * sizeof(std::uint64_t);
   for (auto const& request : remaining(requests, lists)) {
     if ((request.states & contract::kCountState) != 0) bytes += 8;
     if ((request.states & contract::kSumState) != 0) bytes += request.kind == contract::ValueKind::int128 ? 16 : 8;

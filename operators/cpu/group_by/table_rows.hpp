@@ -58,9 +58,7 @@ inline std::uint32_t shift_of(contract::WholeTable const& table) noexcept {
   return keys == nullptr || keys->min == keys->max ? 0 : table.common_low_bits;
 }
 
-/// Rows whose values are made or gathered at once: all columns of them stay in a core's second-level cache, and what
-/// holds them is a thread's own heap's, since threads wait for each other's larger buffers (core/buffer; correlations
-/// of 5 · 10^7 rows, 16 threads: 90 ms with buffers of 64 KiB, 39 with 32).
+/// Rows whose values are made or gathered at once: all columns of them stay in a core's second-level cache.
 inline constexpr std::uint64_t kMadeRows = std::uint64_t{1} << 11;
 static_assert(kMadeRows % 32 == 0, "no word of a validity bitmap belongs to two blocks");
 

@@ -40,7 +40,7 @@ class JoinTable {
     unique_ = true;
     auto const [least, last] = keys.empty() ? KeyRange{min, 0} : narrow_range({min, last_slot(min, max)});
     min_ = least;
-    last_key_ = last;
+    last_value_ = last;
     form_ = last < most_direct(keys.size())   ? Form::direct
             : last < most_ranked(keys.size()) ? Form::ranked
                                               : Form::hashed;
@@ -167,7 +167,7 @@ class JoinTable {
   static constexpr std::uint64_t num_rank_words(std::uint64_t last) noexcept {
     return (last + 1) / RankedKeys::kRankBits + 1;
   }
-  RankedKeys ranked() const noexcept { return {min_, shift_, last_key_, ranks_.template as<std::uint64_t>()}; }
+  RankedKeys ranked() const noexcept { return {min_, shift_, last_value_, ranks_.template as<std::uint64_t>()}; }
 
   /// How hashed keys are searched; loops take a copy, too.
   struct Search {
@@ -216,12 +216,14 @@ class JoinTable {
 
   /// Sets up what the keys' slots are found by. Errors: cancelled, out_of_memory.
   Result<std::uint64_t> count_slots(Control const* control) {
-    if (form_ == Form::direct) return last_key_ + 1;
+    if (form_ == Form::direct) return last_value_ + 1;
     if (form_ == Form::hashed) return std::bit_ceil(std::max<std::uint64_t>(kHashSlots * keys_.size(), 2));
-    auto const count = num_rank_words(last_key_);
+    auto const count = num_rank_words(last_value_);
     GARUDA_TRY(reserve(ranks_, 2 * count));
     auto* const words = ranks_.template as<std::uint64_t>();
-    GARUDA_TRY(clear(ranks_.template as<std::uint32_t>(), 2 * count, control));
+    GARUDA_TRY(for_blocks(count, control, [=](std::uint32_t first, std::uint32_t last) {
+      std::fill(words + first, words + last, std::uint64_t{0});
+    }));
     GARUDA_TRY(for_blocks(keys_.size(), control, [&](std::uint32_t first, std::uint32_t last) {
       for_each_ahead<Word>(keys_.data() + first, last - first,
                            [=, direct = direct(), keys = keys_.data() + first](std::size_t i) {
@@ -373,7 +375,7 @@ class JoinTable {
   std::uint32_t shift_ = 0;
   Form form_ = Form::hashed;
   bool unique_ = true;
-  std::uint64_t last_key_ = 0;  ///< direct, ranked: the greatest key's value
+  std::uint64_t last_value_ = 0;  ///< direct, ranked: the greatest key's value
   std::uint64_t num_slots_ = 0;
   Search search_;
   AlignedBuffer slots_;       ///< 1 + a row of the key, 0 without, and 0 behind the last; hashed: tag and row, 0 unused

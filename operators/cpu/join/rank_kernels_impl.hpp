@@ -3,13 +3,11 @@
 // might keep this set's for all.
 #include <cstring>
 
+#include "core/look_ahead.hpp"
 #include "operators/cpu/join/rank_kernels.hpp"
 
 namespace garuda::cpu {
 namespace {
-
-/// Keys are asked for so many bytes ahead, as core/look_ahead.hpp does.
-constexpr std::size_t kRankBytesAhead = 8'192;
 
 std::uint64_t add_ranks(std::uint64_t* words, std::size_t count, std::uint64_t less) {
   for (std::size_t w = 0; w < count; ++w) {
@@ -27,7 +25,9 @@ inline void for_ranks(RankedKeys const& ranked, void const* keys, std::size_t co
   auto const* const bytes = static_cast<char const*>(keys);
   for (std::size_t i = 0; i < count; ++i) {
     auto const* const at = bytes + i * sizeof(Key);
-    if (i % (64 / sizeof(Key)) == 0) __builtin_prefetch(at + kRankBytesAhead);
+    // As core/look_ahead.hpp does.
+    if (i % (64 / sizeof(Key)) == 0)
+      __builtin_prefetch(reinterpret_cast<void const*>(reinterpret_cast<std::uintptr_t>(at) + kBytesAhead));
     Key key;
     std::memcpy(&key, at, sizeof(key));
     auto const value = std::uint64_t{static_cast<Key>(key - static_cast<Key>(min))} >> shift;

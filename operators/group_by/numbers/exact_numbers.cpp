@@ -250,7 +250,8 @@ void write_packed(FactorColumn const& x, FactorColumn const& y, std::size_t coun
   ProductTerms products;
   for (auto const& [powers, shift] : terms) {
     using T = ProductTerms;
-    constexpr T::Term kByPowers[3][3] = {{T::kTerms, T::kY, T::kYY}, {T::kX, T::kXY, T::kTerms}, {T::kXX, T::kTerms, T::kTerms}};
+    constexpr T::Term kByPowers[3][3] = {
+        {T::kTerms, T::kY, T::kYY}, {T::kX, T::kXY, T::kTerms}, {T::kXX, T::kTerms, T::kTerms}};
     auto const term = kByPowers[powers[0]][powers[1]];
     GARUDA_EXPECTS(term != T::kTerms && (products.present >> term & 1) == 0);
     products.present |= 1U << term;

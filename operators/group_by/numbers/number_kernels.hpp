@@ -12,8 +12,8 @@ namespace garuda::group_by {
 struct ProductTerms {
   enum Term : std::uint32_t { kX, kY, kXX, kYY, kXY, kTerms };
 
-  std::uint32_t present = 0;           ///< bit t: term t takes part
-  std::uint32_t shifts[kTerms]{};      ///< each below 64
+  std::uint32_t present = 0;       ///< bit t: term t takes part
+  std::uint32_t shifts[kTerms]{};  ///< each below 64
 };
 
 /// Kernels of one instruction set; they differ in speed only. Values of `extremes` need not be aligned.

@@ -98,7 +98,7 @@ std::optional<FloatSplit> float_split(FixedPoint point, std::uint32_t mantissa_b
   auto const low_bits = std::max(bits / 2, kFewestLowBits);
   auto const lower = static_cast<std::int32_t>(point.position) + unit;
   auto const upper = lower + static_cast<std::int32_t>(low_bits);
-  if (point.position == 0 || bits > 2 * kPartBits || lower < kLeastExponent || upper + 52 > kMostExponent)
+  if (point.position == 0 || bits > 2 * kPartBits || lower < kLeastExponent || upper + 52 >= kMostExponent)
     return std::nullopt;
   return FloatSplit{std::ldexp(1.5, upper + 52), std::ldexp(1.5, lower + 52), low_bits};
 }

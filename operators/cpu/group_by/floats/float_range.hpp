@@ -49,8 +49,13 @@ class FloatRange {
 template <class Float>
 inline constexpr std::uint32_t kMantissaBits = sizeof(Float) == 4 ? 23 : 52;
 
+inline bool sums_floats(contract::StateRequest const& request) noexcept {
+  return contract::is_float(request.kind) && (request.states & contract::kSumState) != 0;
+}
+
 /// Of floats where `point` has them, of `unit` (unit_exponent) and so many bits behind the exponent's; nullopt: they
-/// lie too far apart, or among the subnormals, which a processor may have been told to take for zeros.
+/// lie too far apart, a part of one may be subnormal, which a processor may have been told to take for zero, or a sum
+/// with a carrier infinite.
 std::optional<FloatSplit> float_split(FixedPoint point, std::uint32_t mantissa_bits, std::int32_t unit);
 
 }  // namespace garuda::cpu

@@ -13,10 +13,6 @@ namespace {
 constexpr std::uint64_t kSampledRows = 512;
 constexpr std::size_t kSampledBlocks = 64;
 
-bool sums_floats(contract::StateRequest const& request) {
-  return contract::is_float(request.kind) && (request.states & contract::kSumState) != 0;
-}
-
 Result<FloatRange> range_of(contract::WholeTable const& table, std::size_t column, contract::TableBlock const& rows) {
   GARUDA_TRY_ASSIGN(auto const values, table.values->read(column, {rows.first, rows.count, nullptr}));
   FloatRange range;

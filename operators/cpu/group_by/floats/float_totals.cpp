@@ -4,6 +4,7 @@
 #include <bit>
 #include <type_traits>
 
+#include "core/numbers/wide_integer.hpp"
 #include "operators/cpu/group_by/column_values.hpp"
 
 namespace garuda::cpu {
@@ -25,13 +26,6 @@ UInt128 fixed_point_value(Float value, std::uint32_t position) noexcept {
   auto const shift = (exponent - static_cast<std::uint32_t>(is_normal) - position) % 128;
   auto const sign = UInt128{0} - (bits >> (8 * sizeof(Bits) - 1));
   return ((UInt128{mantissa} << shift) ^ sign) - sign;
-}
-
-/// Adds two words to two.
-void add_words(std::uint64_t* sum, std::uint64_t low, std::uint64_t high) noexcept {
-  auto const total = (UInt128{sum[1]} << 64 | sum[0]) + (UInt128{high} << 64 | low);
-  sum[0] = static_cast<std::uint64_t>(total);
-  sum[1] = static_cast<std::uint64_t>(total >> 64);
 }
 
 }  // namespace

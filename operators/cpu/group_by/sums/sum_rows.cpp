@@ -20,26 +20,19 @@ constexpr std::size_t kMostAtOnce = 4;
 
 bool wants_sum(contract::StateRequest const& request) noexcept { return (request.states & contract::kSumState) != 0; }
 
-bool is_fitting_word(contract::StateRequest const& request) noexcept {
-  return wants_sum(request) && request.kind == ValueKind::uint64 && request.sums_fit_word && !request.may_have_nulls;
+/// Whether the sums of a column's values, of one of `kind`, cannot leave a word.
+template <ValueKind kKind>
+bool is_fitting(contract::StateRequest const& request) noexcept {
+  return wants_sum(request) && request.kind == kKind && request.sums_fit_word && !request.may_have_nulls;
 }
 
-/// 2^32 rows of 32 bits fit a word.
-bool is_narrow(contract::StateRequest const& request) noexcept {
-  return wants_sum(request) && (request.kind == ValueKind::int32 || request.kind == ValueKind::uint32) &&
-         !request.may_have_nulls;
-}
-
-bool is_of_floats(contract::StateRequest const& request) noexcept {
-  return wants_sum(request) && contract::is_float(request.kind);
-}
-
-std::size_t width_of(contract::StateRequest const& request) noexcept { return is_of_floats(request) ? 2 : 1; }
+std::size_t width_of(contract::StateRequest const& request) noexcept { return sums_floats(request) ? 2 : 1; }
 
 /// Whether sum_kernels add a list.
 bool is_of_words(std::span<contract::StateRequest const> requests, std::span<Summed const> list) noexcept {
   return list.size() >= kFewestKernelWords && list.size() <= kSumRowWords &&
-         std::ranges::all_of(list, [&](Summed summed) { return !summed || is_fitting_word(requests[*summed]); });
+         std::ranges::all_of(
+             list, [&](Summed summed) { return !summed || is_fitting<ValueKind::uint64>(requests[*summed]); });
 }
 
 /// The columns that `is_such`.
@@ -97,7 +90,7 @@ std::vector<std::vector<Summed>> side_by_side(std::span<contract::StateRequest c
   std::vector<std::vector<Summed>> lists;
   std::vector<Summed> counted;
   if (counts_rows) counted.emplace_back(std::nullopt);
-  auto words = columns_of(requests, is_fitting_word);
+  auto words = columns_of(requests, is_fitting<ValueKind::uint64>);
   while (counted.size() + words.size() >= kFewestKernelWords) {
     auto const taken = std::min(words.size(), kSumRowWords - counted.size());
     auto& list = lists.emplace_back(std::exchange(counted, {}));
@@ -105,9 +98,10 @@ std::vector<std::vector<Summed>> side_by_side(std::span<contract::StateRequest c
     words.erase(words.begin(), words.begin() + static_cast<std::ptrdiff_t>(taken));
   }
   auto others = counted;
-  for (auto const& columns : {words, columns_of(requests, is_narrow), columns_of(requests, is_of_floats)})
+  for (auto const& columns : {words, columns_of(requests, is_fitting<ValueKind::int32>),
+                              columns_of(requests, is_fitting<ValueKind::uint32>), columns_of(requests, sums_floats)})
     others.insert(others.end(), columns.begin(), columns.end());
-  bool const has_floats = std::ranges::any_of(requests, is_of_floats);
+  bool const has_floats = std::ranges::any_of(requests, sums_floats);
   if (others.size() < 2 && !has_floats) return lists;
   std::size_t in_list = kMostSumWords;
   for (auto const& summed : others) {
@@ -122,7 +116,7 @@ std::vector<std::vector<Summed>> side_by_side(std::span<contract::StateRequest c
   return lists;
 }
 
-std::size_t sum_words(std::span<contract::StateRequest const> requests, std::span<Summed const> list) noexcept {
+std::size_t row_words(std::span<contract::StateRequest const> requests, std::span<Summed const> list) noexcept {
   if (is_of_words(requests, list)) return kSumRowWords;
   std::size_t words = 0;
   for (auto const& summed : list) words += summed ? width_of(requests[*summed]) : 1;
@@ -131,7 +125,7 @@ std::size_t sum_words(std::span<contract::StateRequest const> requests, std::spa
 
 SumRows::SumRows(std::span<Summed const> list, std::span<contract::StateRequest const> requests,
                  std::span<FixedPoint const> fixed_points)
-    : is_of_words_(is_of_words(requests, list)), row_words_(sum_words(requests, list)) {
+    : is_of_words_(is_of_words(requests, list)), row_words_(row_words(requests, list)) {
   std::size_t word = 0;
   for (auto const& summed : list) {
     if (summed) {
@@ -146,8 +140,8 @@ SumRows::SumRows(std::span<Summed const> list, std::span<contract::StateRequest 
   }
 }
 
-void SumRows::add_words(std::span<contract::AggregateInput const> values, std::uint64_t first,
-                        std::span<std::uint32_t const> groups) {
+void SumRows::add_by_kernel(std::span<contract::AggregateInput const> values, std::uint64_t first,
+                            std::span<std::uint32_t const> groups) {
   std::array<void const*, kSumRowWords> columns{};
   for (auto const& term : terms_)
     columns[term.word] = values[term.column].values.data() + first * contract::value_words(term.kind);
@@ -175,7 +169,7 @@ void SumRows::add_run(std::span<Term const> terms, std::span<contract::Aggregate
 
 void SumRows::add(std::span<contract::AggregateInput const> values, std::uint64_t first,
                   std::span<std::uint32_t const> groups) {
-  if (is_of_words_) return add_words(values, first, groups);
+  if (is_of_words_) return add_by_kernel(values, first, groups);
   bool is_counted = !counts_rows_;
   for (std::size_t begin = 0; begin < terms_.size() || !is_counted;) {
     auto const kind = begin < terms_.size() ? terms_[begin].kind : ValueKind::none;
@@ -205,17 +199,13 @@ void SumRows::merge(SumRows const& from, std::span<std::uint32_t const> from_gro
   for (std::size_t i = 0; i < from_groups.size(); ++i) {
     auto* const to = sums_.data() + to_groups[i] * row_words_;
     auto const* const row = from.sums_.data() + from_groups[i] * row_words_;
-    std::uint64_t carry = 0;
-    std::size_t word = 0;
-    auto const add = [&](std::uint64_t carried) {
-      auto const total = UInt128{to[word]} + row[word] + carried;
-      to[word++] = static_cast<std::uint64_t>(total);
-      carry = static_cast<std::uint64_t>(total >> 64);
-    };
-    if (counts_rows_) add(0);
+    if (counts_rows_) to[0] += row[0];
     for (auto const& term : terms_) {
-      add(0);
-      if (term.floats) add(carry);
+      auto const w = term.word;
+      if (term.floats)
+        add_words(to + w, row[w], row[w + 1]);
+      else
+        to[w] += row[w];
     }
   }
 }

@@ -18,16 +18,17 @@ namespace garuda::cpu {
 using Summed = std::optional<std::size_t>;
 
 /// Lists of what lies side by side, the number of rows first, where `counts_rows`; the first list has it. First, 3 or 4
-/// each, words whose sums fit one; then, at most kMostSumWords words each, all other sums that cannot leave their words
-/// while no value is null, and those of floats, of two words. One alone is none, but for floats.
+/// each, sums of words; then, at most kMostSumWords words each, those that are left, sums of 32 bits, and sums of
+/// floats, which take two words and may have nulls. All others are in none: those that might leave a word, or have
+/// nulls. If there is but one it is in none, either, unless it is of floats.
 std::vector<std::vector<Summed>> side_by_side(std::span<contract::StateRequest const> requests, bool counts_rows);
 
 inline constexpr std::size_t kMostSumWords = 8;
 
 /// Words of a group's row of one list.
-std::size_t sum_words(std::span<contract::StateRequest const> requests, std::span<Summed const> list) noexcept;
+std::size_t row_words(std::span<contract::StateRequest const> requests, std::span<Summed const> list) noexcept;
 
-/// The words of one list, modulo 2^64, which is what those need that fit a word. Throws std::bad_alloc.
+/// The rows of words of one list. Throws std::bad_alloc.
 class SumRows {
  public:
   /// `fixed_points`: a request each.
@@ -67,14 +68,14 @@ class SumRows {
     std::optional<FloatTotals> floats;
   };
 
-  void add_words(std::span<contract::AggregateInput const> values, std::uint64_t first,
-                 std::span<std::uint32_t const> groups);
+  void add_by_kernel(std::span<contract::AggregateInput const> values, std::uint64_t first,
+                     std::span<std::uint32_t const> groups);
   template <class T>
   void add_run(std::span<Term const> terms, std::span<contract::AggregateInput const> values, std::uint64_t first,
                std::span<std::uint32_t const> groups, bool counts_rows);
   contract::Words words_of(std::span<std::uint32_t const> groups, std::size_t word, std::size_t count) const;
 
-  std::vector<Term> terms_;  ///< by kind
+  std::vector<Term> terms_;  ///< those of a kind follow each other
   bool counts_rows_ = false;
   bool is_of_words_ = false;  ///< kept as sum_kernels.hpp has it
   std::size_t row_words_ = 0;
