@@ -93,7 +93,6 @@ Result<AlignedBuffer> AlignedBuffer::allocate(std::int64_t size_bytes) {
     if (is_mapped(capacity)) {
       auto const mapped = map_buffer(capacity);
       buffer.bytes_ = {mapped.address, Free{mapped.bytes}};
-      buffer.capacity_bytes_ = static_cast<std::int64_t>(mapped.bytes);
       fresh = mapped.is_zero;
     } else
 #endif

@@ -27,8 +27,8 @@ class AlignedBuffer {
  public:
   AlignedBuffer() = default;
 
-  /// Reserves `size_bytes` bytes, rounded up to whole multiples of buffer_alignment(); of kept memory up to a seventh
-  /// more. The bytes up to `size_bytes` are not initialised, those behind it are zero.
+  /// Reserves `size_bytes` bytes, rounded up to whole multiples of buffer_alignment(). The bytes up to `size_bytes` are
+  /// not initialised, those behind it are zero.
   /// Requires: size_bytes >= 0. Errors: out_of_memory, naming the size.
   static Result<AlignedBuffer> allocate(std::int64_t size_bytes);
 

@@ -254,13 +254,13 @@ class JoinTable {
   /// `slot_of`: of row `first` + i.
   template <class SlotOf>
   void fill_slots(std::uint64_t first, std::uint64_t last, SlotOf const& slot_of) {
-    auto* const slots = this->slots();
     bool unique = true;
-    for_each_ahead<Word>(keys_.data() + first, last - first, [&, slot_of, next = first + 1](std::size_t i) {
-      auto& slot = slots[slot_of(i)];
-      unique &= slot == 0;
-      slot = static_cast<std::uint32_t>(i + next);
-    });
+    for_each_ahead<Word>(keys_.data() + first, last - first,
+                         [=, &unique, slots = slots(), next = static_cast<std::uint32_t>(first) + 1](std::size_t i) {
+                           auto& slot = slots[slot_of(i)];
+                           unique &= slot == 0;
+                           slot = static_cast<std::uint32_t>(i) + next;
+                         });
     unique_ &= unique;
   }
 
