@@ -13,9 +13,9 @@ inline UInt128 wide_word(std::uint64_t const* words) noexcept { return (UInt128{
 
 /// Adds two words to two, of two's complement, the low ones first; a carry out of them is lost.
 inline void add_words(std::uint64_t* sum, std::uint64_t low, std::uint64_t high) noexcept {
-  auto const total = wide_word(sum) + (UInt128{high} << 64 | low);
-  sum[0] = static_cast<std::uint64_t>(total);
-  sum[1] = static_cast<std::uint64_t>(total >> 64);
+  // As one integer in memory: through words compilers load both, add, and store both.
+  using WordPair [[gnu::may_alias, gnu::aligned(8)]] = UInt128;
+  *reinterpret_cast<WordPair*>(sum) += UInt128{high} << 64 | low;
 }
 
 }  // namespace garuda

@@ -59,10 +59,12 @@ inline std::uint64_t kept_row_bytes(std::span<contract::StateRequest const> requ
 }
 
 /// What lies side by side in the tables of a group-by: with the number of rows, where some column counts them, or where
-/// that is to tell which slots of direct addressing have a group. The same for all tables, which are merged.
+/// that is to tell which slots of direct addressing have a group and costs next to nothing. The same for all tables,
+/// which are merged.
 inline std::vector<std::vector<Summed>> summed_lists(std::span<contract::StateRequest const> requests,
                                                      bool first_rows) {
-  return side_by_side(requests, !first_rows || std::ranges::any_of(requests, counts_rows));
+  bool const is_wanted = std::ranges::any_of(requests, counts_rows);
+  return side_by_side(requests, is_wanted || (!first_rows && std::ranges::any_of(requests, sums_fitting_word)));
 }
 
 /// `requests` without what `lists` have, and without counts that another column has, too.

@@ -4,6 +4,7 @@
 #include <bit>
 #include <type_traits>
 
+#include "core/look_ahead.hpp"
 #include "core/numbers/wide_integer.hpp"
 #include "operators/cpu/group_by/column_values.hpp"
 
@@ -48,7 +49,11 @@ void FloatTotals::add_floats(contract::AggregateInput const& input, std::uint64_
     auto const count = std::min(kAtOnce, groups.size() - begin);
     if (fixed_.is_guess) seen_.add(input, first + begin, count);
     if (split) {
-      split_values(values + begin * sizeof(Float), count, *split, low, high);
+      for_ranges_ahead(values + begin * sizeof(Float), sizeof(Float), count,
+                       [&](std::size_t first_of, std::size_t end) {
+                         split_values(values + (begin + first_of) * sizeof(Float), end - first_of, *split,
+                                      low + first_of, high + first_of);
+                       });
     } else {
       for (std::size_t i = 0; i < count; ++i) {
         auto const value = load<Float>(values, static_cast<std::int64_t>(begin + i));

@@ -18,12 +18,9 @@ constexpr std::size_t kFewestKernelWords = 3;
 /// Most columns that one loop over rows adds.
 constexpr std::size_t kMostAtOnce = 4;
 
-bool wants_sum(contract::StateRequest const& request) noexcept { return (request.states & contract::kSumState) != 0; }
-
-/// Whether the sums of a column's values, of one of `kind`, cannot leave a word.
 template <ValueKind kKind>
 bool is_fitting(contract::StateRequest const& request) noexcept {
-  return wants_sum(request) && request.kind == kKind && request.sums_fit_word && !request.may_have_nulls;
+  return sums_fitting_word(request) && request.kind == kKind;
 }
 
 std::size_t width_of(contract::StateRequest const& request) noexcept { return sums_floats(request) ? 2 : 1; }
@@ -85,6 +82,11 @@ void add_columns(std::array<std::byte const*, kMostAtOnce> const& columns, std::
 }
 
 }  // namespace
+
+bool sums_fitting_word(contract::StateRequest const& request) noexcept {
+  return (request.states & contract::kSumState) != 0 && !contract::is_float(request.kind) && request.sums_fit_word &&
+         !request.may_have_nulls;
+}
 
 std::vector<std::vector<Summed>> side_by_side(std::span<contract::StateRequest const> requests, bool counts_rows) {
   std::vector<std::vector<Summed>> lists;

@@ -17,6 +17,9 @@ namespace garuda::cpu {
 /// What is added up in a row of words: a column's values, or nullopt: rows.
 using Summed = std::optional<std::size_t>;
 
+/// Whether a column's sums are wanted that cannot leave a word.
+bool sums_fitting_word(contract::StateRequest const& request) noexcept;
+
 /// Lists of what lies side by side, the number of rows first, where `counts_rows`; the first list has it. First, 3 or 4
 /// each, sums of words; then, at most kMostSumWords words each, those that are left, sums of 32 bits, and sums of
 /// floats, which take two words and may have nulls. All others are in none: those that might leave a word, or have
