@@ -171,7 +171,7 @@ TEST_F(KeptMemoryTest, AThreadLeavesItsSpansToTheOthers) {
 
 /// Whatever one thread has for itself, what is beyond its share goes to all.
 TEST_F(KeptMemoryTest, AThreadKeepsLittleForItself) {
-  for (auto const bytes : {std::int64_t{1} << 20, std::int64_t{65'536}}) {
+  for (auto const bytes : {std::int64_t{1} << 20, std::int64_t{1} << 18, std::int64_t{65'536}}) {
     kept_.give_back_all();
     std::vector<AlignedBuffer> buffers;
     for (int i = 0; i < 200; ++i) buffers.push_back(AlignedBuffer::allocate(bytes).value());
