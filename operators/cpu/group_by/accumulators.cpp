@@ -1,20 +1,17 @@
 #include "operators/cpu/group_by/accumulators.hpp"
 
 #include <algorithm>
-#include <bit>
-#include <cmath>
 #include <limits>
 #include <type_traits>
 
-#include "core/numbers/float_parts.hpp"
 #include "operators/cpu/group_by/column_values.hpp"
 
 namespace garuda::cpu {
 namespace {
 
-/// The type in which values of type T are summed.
+/// The type in which values of type T are summed; of floats, whose sums are kept elsewhere, any.
 template <class T>
-using SumOf = std::conditional_t<std::is_floating_point_v<T> || std::is_same_v<T, Int128>, Int128,
+using SumOf = std::conditional_t<std::is_same_v<T, Int128>, Int128,
                                  std::conditional_t<std::is_signed_v<T>, std::int64_t, std::uint64_t>>;
 
 template <class Sum>

@@ -172,26 +172,19 @@ void SumRows::add_run(std::span<Term const> terms, std::span<contract::Aggregate
 void SumRows::add(std::span<contract::AggregateInput const> values, std::uint64_t first,
                   std::span<std::uint32_t const> groups) {
   if (is_of_words_) return add_by_kernel(values, first, groups);
-  bool is_counted = !counts_rows_;
-  for (std::size_t begin = 0; begin < terms_.size() || !is_counted;) {
-    auto const kind = begin < terms_.size() ? terms_[begin].kind : ValueKind::none;
-    if (kind != ValueKind::none && contract::is_float(kind) && is_counted) {
-      auto& term = terms_[begin++];
-      term.floats->add(values[term.column], first, groups, sums_.data() + term.word, row_words_);
-      continue;
-    }
-    auto end = begin;
-    while (end < terms_.size() && terms_[end].kind == kind && !contract::is_float(kind)) ++end;
-    auto const run = std::span(terms_).subspan(begin, end - begin);
-    if (kind == ValueKind::int32)
-      add_run<std::int32_t>(run, values, first, groups, !is_counted);
-    else if (kind == ValueKind::uint32)
-      add_run<std::uint32_t>(run, values, first, groups, !is_counted);
-    else
-      add_run<std::uint64_t>(run, values, first, groups, !is_counted);
-    is_counted = true;
-    begin = end;
-  }
+  auto left = std::span(terms_);
+  bool counts_rows = counts_rows_;
+  auto const add_integers = [&]<class T>(ValueKind kind, T*) {
+    auto const end = std::ranges::find_if(left, [=](Term const& term) { return term.kind != kind; });
+    auto const run = left.first(static_cast<std::size_t>(end - left.begin()));
+    left = left.subspan(run.size());
+    if (!run.empty()) add_run<T>(run, values, first, groups, std::exchange(counts_rows, false));
+  };
+  add_integers(ValueKind::uint64, static_cast<std::uint64_t*>(nullptr));
+  add_integers(ValueKind::int32, static_cast<std::int32_t*>(nullptr));
+  add_integers(ValueKind::uint32, static_cast<std::uint32_t*>(nullptr));
+  if (counts_rows) add_run<std::uint64_t>({}, values, first, groups, true);
+  for (auto& term : left) term.floats->add(values[term.column], first, groups, sums_.data() + term.word, row_words_);
 }
 
 void SumRows::merge(SumRows const& from, std::span<std::uint32_t const> from_groups,

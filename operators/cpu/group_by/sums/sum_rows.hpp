@@ -78,7 +78,7 @@ class SumRows {
                std::span<std::uint32_t const> groups, bool counts_rows);
   contract::Words words_of(std::span<std::uint32_t const> groups, std::size_t word, std::size_t count) const;
 
-  std::vector<Term> terms_;  ///< those of a kind follow each other
+  std::vector<Term> terms_;  ///< uint64, int32, uint32, then floats, as side_by_side lists them
   bool counts_rows_ = false;
   bool is_of_words_ = false;  ///< kept as sum_kernels.hpp has it
   std::size_t row_words_ = 0;
