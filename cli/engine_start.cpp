@@ -11,6 +11,13 @@
 
 namespace garuda::cli {
 
+namespace {
+
+/// Copies of less take less time than opening a device's other queues.
+constexpr std::uint64_t kSingleQueueBytes = std::uint64_t{64} << 20;
+
+}  // namespace
+
 std::optional<std::vector<SharedEngine::Kept>> SharedEngine::kept_;
 
 /// One that could not be made serves nobody; one that is on its way may.
@@ -20,10 +27,10 @@ bool SharedEngine::Kept::serves(EngineStart::Wanted const& wanted) const {
          made_for.kept_beside_limit_bytes == wanted.kept_beside_limit_bytes;
 }
 
-EngineStart::EngineStart(RunOptions const& options, std::uint64_t kept_beside_limit_bytes) {
+EngineStart::EngineStart(RunOptions const& options, std::uint64_t kept_beside_limit_bytes, std::uint64_t input_bytes) {
   auto& kept = SharedEngine::kept_;
   if (!kept) vk::leave_devices_to_process_end();
-  Wanted const wanted{options.path != Path::cpu, kept_beside_limit_bytes};
+  Wanted const wanted{options.path != Path::cpu, kept_beside_limit_bytes, !kept && input_bytes < kSingleQueueBytes};
   if (kept) {
     auto const serving = std::ranges::find_if(*kept, [&](auto const& one) { return one.serves(wanted); });
     if (serving != kept->end()) {
@@ -36,6 +43,7 @@ EngineStart::EngineStart(RunOptions const& options, std::uint64_t kept_beside_li
   auto const make = std::make_shared<std::packaged_task<Made()>>([wanted]() -> Made {
     Stopwatch const watch;
     auto engine = Engine::create({.vulkan = wanted.devices,
+                                  .single_queue = wanted.single_queue,
                                   .calibrate_in_background = false,
                                   .kept_beside_limit_bytes = wanted.kept_beside_limit_bytes});
     if (!engine) return {tl::unexpected(std::move(engine).error()), watch.elapsed_ns()};

@@ -18,7 +18,9 @@ namespace garuda::cli {
 /// devices are left to the end of the process.
 class EngineStart {
  public:
-  EngineStart(RunOptions const& options, std::uint64_t kept_beside_limit_bytes);
+  /// `input_bytes`: of the files that the command reads. For few a single queue is opened, unless a SharedEngine keeps
+  /// the engine for others.
+  EngineStart(RunOptions const& options, std::uint64_t kept_beside_limit_bytes, std::uint64_t input_bytes);
 
   /// Waits for the engine. Once. Errors: those of Engine::create.
   Result<std::shared_ptr<Engine>> take();
@@ -36,6 +38,7 @@ class EngineStart {
   struct Wanted {
     bool devices = false;
     std::uint64_t kept_beside_limit_bytes = 0;
+    bool single_queue = false;
   };
   struct Made {
     Result<std::shared_ptr<Engine>> engine;

@@ -83,7 +83,7 @@ Result<void> FileRun::run(std::function<Result<void>()> const& body) {
   } else {
     GARUDA_TRY(check_output_is_open());
   }
-  engine_.emplace(options_, kept_beside_limit_);
+  engine_.emplace(options_, kept_beside_limit_, request_.input_bytes);
   auto done = body();
   if (done && lacks_calibration_) calibrate_later();
   if (done || done.error().code() != ErrorCode::limit_exceeded || kept_for_writing_ == 0) return done;

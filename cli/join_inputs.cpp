@@ -129,16 +129,6 @@ Result<JoinFiles> files_of(JoinRequest const& request) {
   return files;
 }
 
-std::uintmax_t bytes_of(io::TableFiles const& table) {
-  std::uintmax_t bytes = 0;
-  for (auto const& file : table.files) {
-    std::error_code unknown;
-    auto const more = std::filesystem::file_size(file.path, unknown);
-    if (!unknown) bytes += more;  // whoever reads it says what is wrong
-  }
-  return bytes;
-}
-
 /// The least and the greatest value of a column, as what is wanted of another one; nullopt: it has no such numbers.
 std::optional<io::WantedValues> range_of(TableView table, std::string const& column) {
   auto const position = find_column(table.schema(), column);
@@ -215,7 +205,7 @@ Result<spill::FileJoin> limited_join(JoinRequest const& request) {
 Result<JoinInputs> read_inputs(JoinRequest const& request) {
   GARUDA_TRY_ASSIGN(auto files, files_of(request));
   JoinInputs inputs;
-  if (bytes_of(request.left) <= bytes_of(request.right)) {
+  if (request.left.bytes() <= request.right.bytes()) {
     GARUDA_TRY_ASSIGN(inputs.left, io::read_table(request.left, files.left));
     files.right.wanted = wanted_values(request, inputs.left.view(), Side::right);
     GARUDA_TRY_ASSIGN(inputs.right, io::read_table(request.right, files.right));

@@ -1,6 +1,5 @@
 // The garuda command: what a process sets up and how it ends. cli/command_line does what the command line says.
 #include <cstdio>
-#include <cstdlib>
 #include <iostream>
 
 #include "cli/command_line.hpp"
@@ -23,5 +22,5 @@ int main(int argc, char** argv) {
   // memory or threads failed, even when they were loaded, crash in their destructors.
   std::cout.flush();
   std::fflush(nullptr);
-  std::_Exit(code);
+  garuda::os::end_before_drivers(code);
 }

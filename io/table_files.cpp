@@ -130,6 +130,16 @@ Result<void> check_keys(TableFiles const& table) {
 
 }  // namespace
 
+std::uint64_t TableFiles::bytes() const noexcept {
+  std::uint64_t bytes = 0;
+  for (auto const& file : files) {
+    std::error_code unknown;
+    auto const more = std::filesystem::file_size(file.path, unknown);
+    if (!unknown) bytes += more;
+  }
+  return bytes;
+}
+
 bool TableFiles::has_integers(std::size_t key) const {
   bool any = false;
   for (auto const& file : files) {

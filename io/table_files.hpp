@@ -1,6 +1,7 @@
 // The files that make one table.
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
 #include <optional>
 #include <string>
@@ -32,6 +33,8 @@ struct TableFiles {
   bool is_one() const noexcept { return files.size() == 1 && files.front().keys.empty(); }
   /// Whether the values of key `key` of all files are integers.
   bool has_integers(std::size_t key) const;
+  /// Of all files. One that is missing has none: whoever reads it says so.
+  std::uint64_t bytes() const noexcept;
 };
 
 /// Finds what `text` asks for:

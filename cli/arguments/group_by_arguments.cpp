@@ -66,6 +66,7 @@ Result<GroupByRequest> to_request(GroupByArguments const& arguments) {
   GARUDA_TRY_ASSIGN(request.options.tuning, parse_group_by_tuning(arguments.tuning));
   GARUDA_TRY_ASSIGN(request.table, io::find_files(arguments.table));
   GARUDA_TRY_ASSIGN(static_cast<RunRequest&>(request), to_run_request(arguments));
+  request.input_bytes = request.table.bytes();
   return request;
 }
 

@@ -120,6 +120,7 @@ Result<JoinRequest> to_request(JoinArguments const& arguments) {
   if (!arguments.output.empty() && arguments.count)
     return fail(ErrorCode::usage, "--count makes no rows, so there is nothing to write to --output");
   GARUDA_TRY_ASSIGN(static_cast<RunRequest&>(request), to_run_request(arguments));
+  request.input_bytes = request.left.bytes() + request.right.bytes();
   return request;
 }
 

@@ -51,6 +51,7 @@ struct RunRequest {
   StatsFormat stats = StatsFormat::none;
   StringForm strings = StringForm::utf8;
   bool quiet = false;
+  std::uint64_t input_bytes = 0;                     ///< of the input files
   std::atomic<std::uint64_t>* bytes_read = nullptr;  ///< counts what is read of the input files
 };
 

@@ -25,6 +25,10 @@ struct EngineOptions {
   bool cuda = true;         ///< false: the CUDA plug-in is not loaded
   bool validation = false;  ///< validation layer with synchronisation validation
   bool pipeline_cache_on_disk = true;
+  /// Vulkan devices are opened with one queue, of the driver's usual priority, which is quicker (NVIDIA's 580: 71 ms in
+  /// place of 92). For an engine that has little to do: its copies do not run beside its passes, and what else the GPU
+  /// does waits for these.
+  bool single_queue = false;
   /// Folder of calibrations. nullopt: calibration/ in $XDG_CACHE_HOME/garuda or ~/.cache/garuda; empty: none is read or
   /// written.
   std::optional<std::string> calibration_folder = std::nullopt;

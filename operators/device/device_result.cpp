@@ -35,7 +35,7 @@ Result<void> DeviceResult::open_team() {
                                                      std::min(batch_rows(), table_->state().rows)));
   GARUDA_TRY_ASSIGN(
       down_, vulkan::open_copy_team(*open.device, vk::CopyDirection::down,
-                                    {options_.upload, options_.copy_threads, false, options_.control.cancelled}));
+                                    {options_.upload, options_.copy_threads, bytes_of(table_->state()), false, options_.control.cancelled}));
   return {};
 }
 

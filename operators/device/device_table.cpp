@@ -91,8 +91,10 @@ Result<void> copy_up(ColumnUpload const& upload, std::span<UploadedStrings const
   bool const pinned = strings.empty() && upload.is_pinned(*open.device);
   GARUDA_TRY_ASSIGN(auto const lane,
                     compute::ComputeLane::open(*open.device, *open.pipelines, "", options.control, nullptr));
-  GARUDA_TRY_ASSIGN(auto const team, vulkan::open_copy_team(*open.device, vk::CopyDirection::up,
-                                                            {way, options.threads, pinned, options.control.cancelled}));
+  auto const bytes = bytes_of(state);
+  GARUDA_TRY_ASSIGN(auto const team,
+                    vulkan::open_copy_team(*open.device, vk::CopyDirection::up,
+                                           {way, options.threads, bytes, pinned, options.control.cancelled}));
   std::vector<vk::HostCopy> copies;
   if (state.rows > 0) copies = upload.copies(0, state.rows);
   for (auto const& [c, own] : strings)
@@ -107,16 +109,21 @@ Result<void> copy_up(ColumnUpload const& upload, std::span<UploadedStrings const
   if (options.stats == nullptr) return {};
   if (pinned) options.stats->add_counter("pinned", 1);
   options.stats->add_counter(contract::kCopiedUp, vk::CopyTeam::copied_bytes(*group));
-  std::uint64_t bytes = 0;
-  for (auto const& stored : state.stored) bytes += stored.buffer.bytes();
-  for (auto const& [c, own] : strings)
-    for (auto const& piece : own->strings()->pieces) bytes += piece->device_bytes();
   auto const elapsed = std::chrono::nanoseconds(std::chrono::steady_clock::now() - begin);
   options.stats->add_phase("upload", static_cast<std::uint64_t>(elapsed.count()), bytes, state.rows);
   return {};
 }
 
 }  // namespace
+
+std::uint64_t bytes_of(DeviceTableState const& table) noexcept {
+  std::uint64_t bytes = 0;
+  for (auto const& stored : table.stored) bytes += stored.buffer.bytes();
+  for (auto const& column : table.columns)
+    if (column.strings != nullptr)
+      for (auto const& piece : column.strings->pieces) bytes += piece->device_bytes();
+  return bytes;
+}
 
 std::optional<std::uint32_t> device_words(DataType const& type) noexcept {
   if (type.id == TypeId::boolean) return 1;

@@ -83,6 +83,9 @@ struct DeviceTableState {
   BatchView batch;
 };
 
+/// Of its columns, and of the strings that they are numbers of.
+std::uint64_t bytes_of(DeviceTableState const& table) noexcept;
+
 /// The device that a table lives on; nullopt: the host.
 inline std::optional<std::size_t> device_of(TableView table) {
   return table.resident() != nullptr ? std::optional<std::size_t>(table.resident()->device.info->index) : std::nullopt;

@@ -301,7 +301,8 @@ Result<void> StreamedJoin::take_sets() {
 
 Result<void> StreamedJoin::open_teams() {
   use_pinned_ = build_upload_->is_pinned(*open_.device) && probe_upload_->is_pinned(*open_.device);
-  vulkan::ColumnCopies const copies{plan_.tuning.upload, plan_.copy_threads, use_pinned_, control_.cancelled};
+  vulkan::ColumnCopies const copies{plan_.tuning.upload, plan_.copy_threads, vulkan::kManyBytes, use_pinned_,
+                                    control_.cancelled};
   GARUDA_TRY_ASSIGN(up_, vulkan::open_copy_team(*open_.device, vk::CopyDirection::up, copies));
   GARUDA_TRY_ASSIGN(down_, vulkan::open_copy_team(*open_.device, vk::CopyDirection::down, copies));
   if (use_pinned_) recorder_.add_counter("pinned", 1);

@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <limits>
 #include <memory>
 
 #include "garuda/error.hpp"
@@ -12,10 +13,14 @@
 
 namespace garuda::vulkan {
 
+/// Of copies that are worth every thread.
+inline constexpr std::uint64_t kManyBytes = std::numeric_limits<std::uint64_t>::max();
+
 /// What such copies go by.
 struct ColumnCopies {
   Upload upload = Upload::stage;
-  std::uint32_t threads = 1;
+  std::uint32_t threads = 1;  ///< at most
+  std::uint64_t bytes = kManyBytes;  ///< of all of them: few need fewer threads and less memory
   bool use_pinned = false;  ///< the host's end is pinned: the device copies it by itself
   std::atomic<bool> const* cancelled = nullptr;
 };

@@ -53,8 +53,12 @@ std::vector<std::pair<std::string, std::string>> printable_traits(vk::DeviceTrai
 
 class VulkanDevices final : public contract::ApiDevices {
  public:
-  VulkanDevices(std::unique_ptr<vk::Instance> instance, std::vector<vk::PhysicalDevice> physical, bool cache_on_disk)
-      : instance_(std::move(instance)), physical_(std::move(physical)), cache_on_disk_(cache_on_disk) {
+  VulkanDevices(std::unique_ptr<vk::Instance> instance, std::vector<vk::PhysicalDevice> physical,
+                EngineOptions const& options)
+      : instance_(std::move(instance)),
+        physical_(std::move(physical)),
+        cache_on_disk_(options.pipeline_cache_on_disk),
+        single_queue_(options.single_queue) {
     for (auto const& device : physical_)
       found_.push_back({describe(device.traits), device.traits.uuid, &device.traits});
     opened_.resize(physical_.size());
@@ -65,7 +69,7 @@ class VulkanDevices final : public contract::ApiDevices {
   Result<contract::OpenDevice*> open(std::size_t index) override {
     auto& entry = opened_.at(index);
     if (entry.pipelines == nullptr) {
-      GARUDA_TRY_ASSIGN(entry.device, vk::Device::create(*instance_, physical_[index]));
+      GARUDA_TRY_ASSIGN(entry.device, vk::Device::create(*instance_, physical_[index], {.single_queue = single_queue_}));
       auto folder = cache_on_disk_ ? vk::default_cache_folder() : std::nullopt;
       GARUDA_TRY_ASSIGN(entry.pipelines, vk::PipelineStore::create(*entry.device, std::move(folder)));
       entry.device->pinned().set_kept_limit(kept_pinned_bytes_);
@@ -102,6 +106,7 @@ class VulkanDevices final : public contract::ApiDevices {
   std::vector<contract::FoundDevice> found_;
   std::uint64_t kept_pinned_bytes_ = 0;
   bool cache_on_disk_ = true;
+  bool single_queue_ = false;
   std::vector<Opened> opened_;  // after the instance: destroyed first
 };
 
@@ -134,7 +139,7 @@ Result<std::unique_ptr<contract::ApiDevices>> find_vulkan_devices(EngineOptions 
   if (!options.vulkan) return fail(ErrorCode::no_device, "the engine was made without Vulkan");
   GARUDA_TRY_ASSIGN(auto instance, vk::Instance::create({options.validation}));
   GARUDA_TRY_ASSIGN(auto physical, instance->physical_devices());
-  return std::make_unique<VulkanDevices>(std::move(instance), std::move(physical), options.pipeline_cache_on_disk);
+  return std::make_unique<VulkanDevices>(std::move(instance), std::move(physical), options);
 }
 
 }  // namespace garuda::vulkan

@@ -1,15 +1,21 @@
 // What differs by operating system gives the same here as there.
 #include <gtest/gtest.h>
 #ifndef _WIN32
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
 #include <unistd.h>
 #endif
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <string>
+#include <vector>
 
 #include "core/os/environment.hpp"
 #include "core/os/file.hpp"
@@ -148,6 +154,50 @@ TEST(OsProcess, KnowsItself) {
   EXPECT_FALSE(here->name.empty());
   EXPECT_EQ(here->release.find_first_not_of("0123456789."), std::string::npos) << here->release;
 }
+
+#ifndef _WIN32
+/// What a process that ends with a pipe's end, and maybe a device's file, leaves: its exit code, and the codes of the
+/// processes that outlive it.
+struct Ended {
+  int code = -1;
+  std::vector<int> outlived_by;
+};
+
+Ended end_one(int code, bool has_device) {
+  ::prctl(PR_SET_CHILD_SUBREAPER, 1);
+  std::array<int, 2> pipe{};
+  EXPECT_EQ(::pipe(pipe.data()), 0);
+  auto const process = ::fork();
+  if (process == 0) {
+    ::dup2(pipe[1], STDERR_FILENO);
+    ::closefrom(STDERR_FILENO + 1);  // whoever started the tests may have left a device's file
+    if (has_device) (void)::open("/dev/zero", O_RDONLY);
+    end_before_drivers(code);
+  }
+  ::close(pipe[1]);
+  int status = 0;
+  EXPECT_EQ(::waitpid(process, &status, 0), process);
+  Ended ended{WEXITSTATUS(status), {}};
+  EXPECT_TRUE(WIFEXITED(status));
+  // Nobody else has the pipe, so its end is seen at once.
+  std::array<pollfd, 1> reader{pollfd{pipe[0], POLLIN, 0}};
+  EXPECT_EQ(::poll(reader.data(), reader.size(), 0), 1);
+  char byte = 0;
+  EXPECT_EQ(::read(pipe[0], &byte, 1), 0);
+  ::close(pipe[0]);
+  while (::waitpid(-1, &status, __WALL) > 0) ended.outlived_by.push_back(WIFEXITED(status) ? WEXITSTATUS(status) : -1);
+  return ended;
+}
+
+TEST(OsProcess, LeavesDevicesToOneThatNobodyWaitsFor) {
+  auto const with_device = end_one(7, true);
+  EXPECT_EQ(with_device.code, 7);
+  EXPECT_EQ(with_device.outlived_by, std::vector{0});
+  auto const without = end_one(3, false);
+  EXPECT_EQ(without.code, 3);
+  EXPECT_TRUE(without.outlived_by.empty());
+}
+#endif
 
 TEST(OsEnvironment, HoldsPathsInUtf8) {
   constexpr auto const* kVariable = "GARUDA_TEST_OS_VARIABLE";

@@ -88,8 +88,9 @@ std::vector<char const*> enabled_extensions(DeviceFeatures const& features, std:
   return names;
 }
 
+/// `transfer`: nullptr for none of these queues; `low_priority_by`: nullptr for the usual one.
 Result<VkDevice> create_handle(PhysicalDevice const& physical, std::span<std::string const> offered,
-                               char const* low_priority_by) {
+                               QueueFamily const* transfer, char const* low_priority_by) {
   VkDeviceQueueGlobalPriorityCreateInfoKHR const low{
       .sType = VK_STRUCTURE_TYPE_DEVICE_QUEUE_GLOBAL_PRIORITY_CREATE_INFO_KHR,
       .globalPriority = VK_QUEUE_GLOBAL_PRIORITY_LOW_KHR};
@@ -102,7 +103,7 @@ Result<VkDevice> create_handle(PhysicalDevice const& physical, std::span<std::st
                     .queueFamilyIndex = main_family(physical.traits)->index,
                     .queueCount = 1,
                     .pQueuePriorities = priorities.data()});
-  if (QueueFamily const* transfer = transfer_family(physical.traits)) {
+  if (transfer != nullptr) {
     queues.push_back({.sType = VK_STRUCTURE_TYPE_DEVICE_QUEUE_CREATE_INFO,
                       .pNext = priority,
                       .queueFamilyIndex = transfer->index,
@@ -143,17 +144,18 @@ Result<std::unique_ptr<Device>> Device::create(Instance const& instance, Physica
   }
   auto device = std::unique_ptr<Device>(new Device);
   auto const offered = extension_names(physical.handle);
-  auto const* const low_priority_by = priority_extension(offered);
-  auto made = create_handle(physical, offered, low_priority_by);
+  auto const* const transfer = options.single_queue ? nullptr : transfer_family(physical.traits);
+  auto const* const low_priority_by = options.single_queue ? nullptr : priority_extension(offered);
+  auto made = create_handle(physical, offered, transfer, low_priority_by);
   // A family may offer other priorities alone, and a system forbid them all.
-  if (!made && low_priority_by != nullptr) made = create_handle(physical, offered, nullptr);
+  if (!made && low_priority_by != nullptr) made = create_handle(physical, offered, transfer, nullptr);
   GARUDA_TRY_ASSIGN(VkDevice const handle, std::move(made));
   volkLoadDeviceTable(&device->fn_, handle);
   device->handle_ = Unique<VkDevice>({handle, &device->fn_}, handle);
   device->physical_ = physical.handle;
   device->traits_ = physical.traits;
   device->debug_ = instance.debug();
-  device->open_queues();
+  device->open_queues(transfer);
   device->memory_ =
       std::make_unique<MemoryPool>(device->owner(), physical.handle, device->traits_, options.memory_limit_bytes);
   device->pace_ = std::make_unique<Pace>(device->traits_);
@@ -161,7 +163,7 @@ Result<std::unique_ptr<Device>> Device::create(Instance const& instance, Physica
   return device;
 }
 
-void Device::open_queues() {
+void Device::open_queues(QueueFamily const* transfer) {
   auto const open = [this](std::uint32_t family, std::uint32_t i) {
     VkQueue queue = VK_NULL_HANDLE;
     fn_.vkGetDeviceQueue(handle(), family, i, &queue);
@@ -170,7 +172,7 @@ void Device::open_queues() {
   std::uint32_t const main = main_family(traits_)->index;
   graphics_queue_ = open(main, 0);
   buffer_families_.push_back(main);
-  if (QueueFamily const* transfer = transfer_family(traits_)) {
+  if (transfer != nullptr) {
     for (std::uint32_t i = 0; i < std::min(transfer->count, kMostTransferQueues); ++i)
       transfer_queues_.push_back(open(transfer->index, i));
     buffer_families_.push_back(transfer->index);

@@ -23,6 +23,9 @@ namespace garuda::vk {
 struct DeviceOptions {
   /// Explicit limit of device memory in bytes, all lanes together; 0: none but the driver's.
   std::uint64_t memory_limit_bytes = 0;
+  /// No queue beside the main family's, and that of the usual priority: with each of the others a device takes longer
+  /// to open.
+  bool single_queue = false;
 };
 
 class PinnedRegistry;
@@ -116,7 +119,8 @@ class Device {
  private:
   Device() = default;
   void set_object_name(std::uint64_t handle, VkObjectType type, char const* name) const;
-  void open_queues();
+  /// `transfer`: the family of the transfer-only queues; nullptr: there are none.
+  void open_queues(QueueFamily const* transfer);
 
   VolkDeviceTable fn_{};
   VkPhysicalDevice physical_ = VK_NULL_HANDLE;

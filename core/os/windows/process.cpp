@@ -70,4 +70,6 @@ void end_at_once(int code) noexcept {
   ::_exit(code);
 }
 
+void end_before_drivers(int code) noexcept { std::_Exit(code); }
+
 }  // namespace garuda::os

@@ -1,0 +1,93 @@
+// The end of a process that has drivers' files open.
+#include <poll.h>
+#include <sched.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <csignal>
+#include <cstddef>
+#include <exception>
+#include <filesystem>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "core/os/process.hpp"
+
+namespace garuda::os {
+namespace {
+
+constexpr unsigned kLastFile = std::numeric_limits<unsigned>::max();
+
+/// Descriptors of devices' files but for the standard streams, ascending.
+std::vector<unsigned> device_files() {
+  std::vector<unsigned> files;
+  for (auto const& entry : std::filesystem::directory_iterator("/proc/self/fd")) {
+    auto const file = static_cast<unsigned>(std::stoul(entry.path().filename().string()));
+    struct stat status {};
+    bool const is_device = ::fstat(static_cast<int>(file), &status) == 0 && S_ISCHR(status.st_mode);
+    if (file > STDERR_FILENO && is_device) files.push_back(file);
+  }
+  std::ranges::sort(files);
+  return files;
+}
+
+long close_all(unsigned first, unsigned last) noexcept { return ::syscall(SYS_close_range, first, last, 0U); }
+
+/// What the process that is left has to know.
+struct Left {
+  std::vector<unsigned> files;  ///< that it keeps, ascending
+  int ending = -1;              ///< readable once the process that left it has ended
+  std::atomic<bool> has_closed{false};
+};
+
+/// The process that is left. It shares the memory of the one that ends, the thread-local part too: calls of the system
+/// alone. With it go the last references to memory and files.
+int keep_until_end(void* argument) noexcept {
+  auto& left = *static_cast<Left*>(argument);
+  unsigned next = 0;
+  for (auto const file : left.files) {
+    if (file > next) close_all(next, file - 1);
+    next = file + 1;
+  }
+  close_all(next, kLastFile);
+  left.has_closed = true;
+  pollfd ending{left.ending, POLLIN, 0};
+  (void)::poll(&ending, 1, -1);
+  ::_exit(0);
+}
+
+/// Starts it, if it has anything to keep, and waits until it holds nothing else.
+void leave_devices() {
+  // Neither is ever destroyed: this process ends, and the other still reads them.
+  auto& left = *new Left;
+  alignas(std::max_align_t) static std::array<std::byte, std::size_t{64} << 10> stack;
+  left.files = device_files();
+  if (left.files.empty() || close_all(kLastFile, kLastFile) != 0) return;
+  left.ending = static_cast<int>(::syscall(SYS_pidfd_open, ::getpid(), 0U));
+  if (left.ending < 0) return;
+  left.files.insert(std::ranges::upper_bound(left.files, static_cast<unsigned>(left.ending)),
+                    static_cast<unsigned>(left.ending));
+  sigset_t all;
+  ::sigfillset(&all);
+  ::pthread_sigmask(SIG_SETMASK, &all, nullptr);  // of this process that ends, and so of the other
+  if (::clone(keep_until_end, stack.data() + stack.size(), CLONE_VM, &left) < 0) return;
+  constexpr int kMostTurns = 1'000'000;  // it may have been killed
+  for (int i = 0; i < kMostTurns && !left.has_closed; ++i) ::sched_yield();
+}
+
+}  // namespace
+
+void end_before_drivers(int code) noexcept {
+  try {
+    leave_devices();
+  } catch (std::exception const&) {  // no memory, no /proc
+  }
+  ::_exit(code);
+}
+
+}  // namespace garuda::os
