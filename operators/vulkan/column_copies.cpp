@@ -9,9 +9,8 @@ namespace {
 
 constexpr std::uint64_t kPinnedPieceBytes = std::uint64_t{32} << 20;
 constexpr std::uint32_t kPinnedThreads = 4;  // that keep the device's copies queued
-/// A further thread takes longer to start, and its staging memory to find, than it takes to copy less.
+/// Less than this takes less time than a further thread takes to start, and to find its staging memory.
 constexpr std::uint64_t kLeastThreadBytes = vk::kSourcePieceBytes;
-constexpr std::uint64_t kLeastSegmentBytes = std::uint64_t{64} << 10;
 
 }  // namespace
 
@@ -27,8 +26,6 @@ Result<std::unique_ptr<vk::CopyTeam>> open_copy_team(vk::Device& device, vk::Cop
   auto const most = copies.use_pinned ? std::min(copies.threads, kPinnedThreads) : copies.threads;
   auto const threads = std::clamp<std::uint64_t>(copies.bytes / kLeastThreadBytes, 1, most);
   auto options = vk::streaming_team(direction, static_cast<std::uint32_t>(threads), mode_of(copies.upload));
-  auto& segment_bytes = options.transfer.segment_bytes;
-  while (segment_bytes > kLeastSegmentBytes && segment_bytes / 2 >= copies.bytes) segment_bytes /= 2;
   if (copies.use_pinned) options.piece_bytes = kPinnedPieceBytes;
   options.transfer.use_pinned = copies.use_pinned;
   options.wait.cancelled = copies.cancelled;

@@ -2,16 +2,21 @@
 
 #include <fmt/format.h>
 
+#include <new>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "vk_runtime/device/instance.hpp"
+#include "vk_runtime/device/process_end.hpp"
 #include "vk_runtime/device/usable_device.hpp"
 #include "vk_runtime/memory/pinned_memory.hpp"
 
 namespace garuda::vulkan {
 namespace {
+
+/// Of a device's memory, and of the host's that it reads in place.
+constexpr std::uint64_t kMostLeftBytes = std::uint64_t{256} << 20;
 
 std::string format_support(vk::FormatSupport const& support) {
   std::string text;
@@ -64,6 +69,12 @@ class VulkanDevices final : public contract::ApiDevices {
     opened_.resize(physical_.size());
   }
 
+  VulkanDevices(VulkanDevices const&) = delete;
+  VulkanDevices& operator=(VulkanDevices const&) = delete;
+  ~VulkanDevices() override {
+    if (vk::devices_are_left()) leave_all();
+  }
+
   std::span<contract::FoundDevice const> found() const noexcept override { return found_; }
 
   Result<contract::OpenDevice*> open(std::size_t index) override {
@@ -95,6 +106,20 @@ class VulkanDevices final : public contract::ApiDevices {
   std::vector<std::string> validation_messages() const override { return instance_->validation_messages(); }
 
  private:
+  /// What has little memory is left as it is: the next process would find much of it taken.
+  void leave_all() noexcept try {
+    for (auto& entry : opened_) {
+      if (entry.device == nullptr) continue;
+      if (entry.device->memory().kept_bytes() > kMostLeftBytes) entry.device->memory().trim();
+      if (entry.device->pinned().kept_bytes() > kMostLeftBytes) entry.device->pinned().trim();
+      if (entry.pipelines != nullptr) (void)entry.pipelines->save();
+      vk::leave(std::move(entry.pipelines));
+      vk::leave(std::move(entry.device));
+    }
+    vk::leave(std::move(instance_));
+  } catch (std::bad_alloc const&) {  // they go as ever
+  }
+
   struct Opened {
     std::unique_ptr<vk::Device> device;
     std::unique_ptr<vk::PipelineStore> pipelines;  // after its device: destroyed first

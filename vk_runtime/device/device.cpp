@@ -10,7 +10,6 @@
 #include <string_view>
 #include <utility>
 
-#include "vk_runtime/device/process_end.hpp"
 #include "vk_runtime/device/usable_device.hpp"
 #include "vk_runtime/memory/pinned_memory.hpp"
 
@@ -186,7 +185,6 @@ Device::~Device() {
   // On a lost device this fails, and then there is nothing left to wait for either.
   if (used) static_cast<void>(fn_.vkDeviceWaitIdle(handle()));
   if (pinned_) pinned_->close();
-  if (devices_are_left()) leave(std::move(handle_));
 }
 
 void Device::keep_timeline(TimelineSemaphore timeline) noexcept try {

@@ -9,7 +9,6 @@
 #include <utility>
 
 #include "vk_runtime/device/loader.hpp"
-#include "vk_runtime/device/process_end.hpp"
 #include "vk_runtime/result.hpp"
 
 namespace garuda::vk {
@@ -150,10 +149,7 @@ void MessageLog::clear() {
 }
 
 Instance::~Instance() {
-  if (instance_ && devices_are_left())
-    leave(std::move(instance_));
-  else if (instance_)
-    keep_drivers_loaded();
+  if (instance_) keep_drivers_loaded();
 }
 
 Result<std::unique_ptr<Instance>> Instance::create(InstanceOptions const& options) {

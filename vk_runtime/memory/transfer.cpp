@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bit>
 #include <cstring>
 #include <deque>
 
@@ -12,6 +13,8 @@ namespace garuda::vk {
 namespace {
 
 constexpr std::uint64_t kLeastSegmentBytes = 4'096;
+/// Of a ring that only small copies went through.
+constexpr std::uint64_t kFirstSegmentBytes = std::uint64_t{64} << 10;
 
 /// Part of `bytes` between the first and the last multiple of `alignment`; empty when it holds no whole unit.
 std::span<std::byte const> aligned_middle(std::span<std::byte const> bytes, std::uint64_t alignment) {
@@ -106,16 +109,25 @@ Result<VkCommandBuffer> Transfer::take_commands() {
   return commands;
 }
 
-Result<void> Transfer::add_segment(Ring& ring, MemoryUse use) {
+/// As many bytes as a copy of `bytes` takes at once. Drivers pin host memory page by page, so small copies do not take
+/// whole segments.
+Result<Buffer> Transfer::staging_buffer(MemoryUse use, std::uint64_t bytes) {
+  bytes = std::bit_ceil(std::max(std::min(bytes, options_.segment_bytes), kFirstSegmentBytes));
+  bytes = std::min(bytes, options_.segment_bytes);
+  while (true) {
+    auto made = arena_.buffer({.bytes = bytes, .use = use, .name = "staging segment"});
+    bool const is_refused = !made && made.error().code() == ErrorCode::out_of_memory;
+    if (!is_refused || bytes / 4 < kLeastSegmentBytes) return made;
+    // Smaller where heaps hold less than they say: copies go in more pieces.
+    bytes /= 4;
+    options_.segment_bytes = bytes;
+  }
+}
+
+Result<void> Transfer::add_segment(Ring& ring, MemoryUse use, std::uint64_t bytes) {
   // Whole before it joins the ring, so that a failure leaves no half segment.
   Segment segment;
-  // Smaller where heaps hold less than they say: copies go in more pieces.
-  for (auto bytes = options_.segment_bytes;; bytes /= 4) {
-    auto made = arena_.buffer({.bytes = bytes, .use = use, .name = "staging segment"});
-    if (!made && made.error().code() == ErrorCode::out_of_memory && bytes / 4 >= kLeastSegmentBytes) continue;
-    GARUDA_TRY_ASSIGN(segment.buffer, std::move(made));
-    break;
-  }
+  GARUDA_TRY_ASSIGN(segment.buffer, staging_buffer(use, bytes));
   GARUDA_TRY_ASSIGN(segment.commands, take_commands());
   ring.segments.reserve(options_.segments);  // segments are pointed to
   ring.segments.push_back(std::move(segment));
@@ -124,19 +136,23 @@ Result<void> Transfer::add_segment(Ring& ring, MemoryUse use) {
 
 Result<void> Transfer::reserve(bool uploads, bool downloads) {
   while (uploads && upload_ring_.segments.size() < options_.segments)
-    GARUDA_TRY(add_segment(upload_ring_, MemoryUse::upload));
+    GARUDA_TRY(add_segment(upload_ring_, MemoryUse::upload, options_.segment_bytes));
   while (downloads && download_ring_.segments.size() < options_.segments)
-    GARUDA_TRY(add_segment(download_ring_, MemoryUse::download));
+    GARUDA_TRY(add_segment(download_ring_, MemoryUse::download, options_.segment_bytes));
   return {};
 }
 
-Result<Transfer::Segment*> Transfer::next_segment(Ring& ring, MemoryUse use, WaitOptions const& wait) {
+Result<Transfer::Segment*> Transfer::next_segment(Ring& ring, MemoryUse use, std::uint64_t bytes,
+                                                  WaitOptions const& wait) {
   if (ring.segments.size() < options_.segments) {
-    GARUDA_TRY(add_segment(ring, use));
+    GARUDA_TRY(add_segment(ring, use, bytes));
     return &ring.segments.back();
   }
   Segment& segment = ring.segments[ring.next];
   GARUDA_TRY(timeline_.wait(segment.busy, wait));
+  if (segment.buffer.bytes() < std::min(bytes, options_.segment_bytes)) {
+    GARUDA_TRY_ASSIGN(segment.buffer, staging_buffer(use, bytes));
+  }
   ring.next = (ring.next + 1) % ring.segments.size();
   return &segment;
 }
@@ -214,7 +230,7 @@ Result<Ticket> Transfer::stage(Buffer const& destination, std::uint64_t offset, 
                                Ticket after, WaitOptions const& wait) {
   Ticket last;
   while (!source.empty()) {
-    GARUDA_TRY_ASSIGN(Segment* const segment, next_segment(upload_ring_, MemoryUse::upload, wait));
+    GARUDA_TRY_ASSIGN(Segment* const segment, next_segment(upload_ring_, MemoryUse::upload, source.size(), wait));
     auto const piece = source.first(std::min<std::uint64_t>(source.size(), segment->buffer.bytes()));
     std::memcpy(segment->buffer.mapped(), piece.data(), piece.size());
     GARUDA_TRY(segment->buffer.flush(0, piece.size()));
@@ -297,7 +313,7 @@ Result<void> Transfer::download(Buffer const& source, std::uint64_t offset, std:
   } else if (options_.stage_downloads || !source.host_cached()) {
     GARUDA_TRY(download_staged(source, offset, destination, after, wait));
   } else {
-    GARUDA_TRY_ASSIGN(Segment* const segment, next_segment(download_ring_, MemoryUse::download, wait));
+    GARUDA_TRY_ASSIGN(Segment* const segment, next_segment(download_ring_, MemoryUse::download, 0, wait));
     GARUDA_TRY_ASSIGN(segment->busy, submit_copy(segment->commands, {}, {}, after, true));
     GARUDA_TRY(timeline_.wait(segment->busy, wait));
     GARUDA_TRY(source.invalidate(offset, destination.size()));
@@ -331,7 +347,7 @@ Result<void> Transfer::download_staged(Buffer const& source, std::uint64_t offse
       pending.pop_front();
       continue;
     }
-    GARUDA_TRY_ASSIGN(Segment* const segment, next_segment(download_ring_, MemoryUse::download, wait));
+    GARUDA_TRY_ASSIGN(Segment* const segment, next_segment(download_ring_, MemoryUse::download, destination.size(), wait));
     auto const piece = destination.first(std::min<std::uint64_t>(destination.size(), segment->buffer.bytes()));
     GARUDA_TRY_ASSIGN(segment->busy, submit_copy(segment->commands, source.view(offset, piece.size()),
                                                  segment->buffer.view(0, piece.size()), after, true));

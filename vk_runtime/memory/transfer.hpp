@@ -30,7 +30,7 @@ UploadMode default_upload_mode(DeviceTraits const& traits) noexcept;
 
 struct TransferOptions {
   std::optional<UploadMode> mode;                        ///< nothing: default_upload_mode of the device
-  std::uint64_t segment_bytes = std::uint64_t{8} << 20;  ///< of the staging ring
+  std::uint64_t segment_bytes = std::uint64_t{8} << 20;  ///< of the staging ring, at most
   std::uint32_t segments = 3;                            ///< at least 2, so that host and device copies overlap
   /// Whether downloads are staged even from memory that the host reads at full speed in place.
   bool stage_downloads = false;
@@ -106,8 +106,10 @@ class Transfer {
 
   Result<void> create_command_pool(std::uint32_t family);
   Result<VkCommandBuffer> take_commands();
-  Result<void> add_segment(Ring& ring, MemoryUse use);
-  Result<Segment*> next_segment(Ring& ring, MemoryUse use, WaitOptions const& wait);
+  Result<Buffer> staging_buffer(MemoryUse use, std::uint64_t bytes);
+  Result<void> add_segment(Ring& ring, MemoryUse use, std::uint64_t bytes);
+  /// `bytes`: that are left to copy, of which a segment may hold fewer.
+  Result<Segment*> next_segment(Ring& ring, MemoryUse use, std::uint64_t bytes, WaitOptions const& wait);
   Result<Ticket> submit_copy(VkCommandBuffer commands, BufferView source, BufferView destination, Ticket after,
                              bool to_host);
   Result<Ticket> stage(Buffer const& destination, std::uint64_t offset, std::span<std::byte const> source, Ticket after,
