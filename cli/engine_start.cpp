@@ -40,14 +40,20 @@ EngineStart::EngineStart(RunOptions const& options, std::uint64_t kept_beside_li
     }
   }
   // Shared with the thread, which may still be at it when this has gone.
-  auto const make = std::make_shared<std::packaged_task<Made()>>([wanted]() -> Made {
+  RunOptions opened;
+  opened.path = options.path;
+  opened.device = options.device;
+  auto const make = std::make_shared<std::packaged_task<Made()>>([wanted, opened]() -> Made {
     Stopwatch const watch;
     auto engine = Engine::create({.vulkan = wanted.devices,
                                   .single_queue = wanted.single_queue,
                                   .calibrate_in_background = false,
                                   .kept_beside_limit_bytes = wanted.kept_beside_limit_bytes});
-    if (!engine) return {tl::unexpected(std::move(engine).error()), watch.elapsed_ns()};
-    return {std::make_shared<Engine>(*std::move(engine)), watch.elapsed_ns()};
+    auto const made_ns = watch.elapsed_ns();
+    if (!engine) return {tl::unexpected(std::move(engine).error()), made_ns, 0};
+    Stopwatch const opening;
+    (void)engine->open_device(opened);  // the run says what is wrong
+    return {std::make_shared<Engine>(*std::move(engine)), made_ns, opening.elapsed_ns()};
   });
   made_ = make->get_future();
   if (kept) kept->push_back({made_, wanted});
@@ -64,7 +70,7 @@ EngineStart::EngineStart(RunOptions const& options, std::uint64_t kept_beside_li
 Result<std::shared_ptr<Engine>> EngineStart::take() {
   Stopwatch const waiting;
   auto const& made = made_.get();
-  times_ = {is_new_ ? made.ns : 0, waiting.elapsed_ns()};
+  times_ = {is_new_ ? made.made_ns : 0, is_new_ ? made.opened_ns : 0, waiting.elapsed_ns()};
   return made.engine;
 }
 

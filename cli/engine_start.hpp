@@ -1,4 +1,4 @@
-// The engine of a command, made while its files are read.
+// The engine of a command, made, and its device opened, while its files are read.
 #pragma once
 
 #include <cstdint>
@@ -13,9 +13,9 @@
 
 namespace garuda::cli {
 
-/// Finding devices loads their drivers, some tens of milliseconds each, which a thread of its own does meanwhile; the
-/// CPU path has none. Nothing waits for it where the command ends before. Where there is no SharedEngine the engine's
-/// devices are left to the end of the process.
+/// Finding devices loads their drivers, and a path that was asked for opens its own, some tens of milliseconds each,
+/// which a thread of its own does meanwhile; the CPU path has none. Nothing waits for it where the command ends before.
+/// Where there is no SharedEngine the engine's devices are left to the end of the process.
 class EngineStart {
  public:
   /// `input_bytes`: of the files that the command reads. For few a single queue is opened, unless a SharedEngine keeps
@@ -25,9 +25,10 @@ class EngineStart {
   /// Waits for the engine. Once. Errors: those of Engine::create.
   Result<std::shared_ptr<Engine>> take();
 
-  /// What making the engine took, and how long `take` waited for it.
+  /// What making the engine took, and then opening a device, and how long `take` waited for both.
   struct Times {
     std::uint64_t made_ns = 0;
+    std::uint64_t opened_ns = 0;
     std::uint64_t waited_ns = 0;
   };
   Times const& times() const noexcept { return times_; }
@@ -42,7 +43,8 @@ class EngineStart {
   };
   struct Made {
     Result<std::shared_ptr<Engine>> engine;
-    std::uint64_t ns = 0;
+    std::uint64_t made_ns = 0;
+    std::uint64_t opened_ns = 0;
   };
 
   bool is_new_ = true;

@@ -94,6 +94,7 @@ Result<void> FileRun::run(std::function<Result<void>()> const& body) {
 Result<std::shared_ptr<Engine>> FileRun::engine() {
   auto engine = engine_->take();
   times_.engine_ns = engine_->times().made_ns;
+  times_.device_open_ns = engine_->times().opened_ns;
   times_.engine_wait_ns = engine_->times().waited_ns;
   lacks_calibration_ = engine && options_.path == Path::automatic && (*engine)->lacks_calibration();
   return engine;

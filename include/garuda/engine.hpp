@@ -59,6 +59,11 @@ class Engine {
   /// device.
   Result<void> find_cuda_devices();
 
+  /// Opens the device that calls with these options run on before the first of them does, while tables are read, say.
+  /// Nothing where the path is open or needs no device. Errors: no_device, usage for a name of several devices,
+  /// device_failure; calls meet them again.
+  Result<void> open_device(RunOptions const& options);
+
   /// Starts a join. `left`, `right` and what they view must outlive the result. Blocks until keys are encoded and
   /// partitioned; rows are computed in the background and by JoinResult::next.
   /// Tables of one device (DeviceTable::view) are joined there before this returns; only the result's columns move, and

@@ -134,10 +134,10 @@ struct Engine::Impl final : contract::DeviceSet {
   }
 
   /// The device that `request` names. Errors: no_device, usage for a name of several.
-  Result<std::size_t> choose(std::string_view request) const {
+  Result<std::size_t> choose(std::string_view request, DeviceApi api = DeviceApi::vulkan) const {
     std::vector<DeviceInfo const*> all;
     for (auto const& info : devices()) all.push_back(&info);
-    return plan::choose_device(all, request, DeviceApi::vulkan);
+    return plan::choose_device(all, request, api);
   }
 
   /// Opens the one that `options` name.
@@ -285,6 +285,15 @@ Result<Engine> Engine::create(EngineOptions const& options) {
 std::span<DeviceInfo const> Engine::devices() const noexcept { return impl_->devices(); }
 
 Result<void> Engine::find_cuda_devices() { return impl_->find_devices(true); }
+
+Result<void> Engine::open_device(RunOptions const& options) {
+  auto const* const path = plan::find_path(options.path);
+  if (path == nullptr || !path->api) return {};
+  GARUDA_TRY(impl_->find_devices_for(options));
+  GARUDA_TRY_ASSIGN(auto const index, impl_->choose(options.device.value_or("auto"), *path->api));
+  GARUDA_TRY(impl_->open(index));
+  return {};
+}
 
 Result<std::unique_ptr<JoinResult>> Engine::join(TableView left, TableView right, JoinSpec const& spec,
                                                  JoinOptions const& options) {
