@@ -81,8 +81,9 @@ std::string stats_table(RunStats const& stats, Plan const& plan, FileTimes const
     text += fmt::format("rows    {} left, {} right, {} out\n", stats.rows_left, stats.rows_right, stats.rows_out);
   text += fmt::format("time    {} ms; files: read {} ms, write {} ms; in all {} ms\n", milliseconds(stats.total_ns),
                       milliseconds(times.read_ns), milliseconds(times.write_ns), milliseconds(times.elapsed_ns));
-  text += fmt::format("engine  made in {} ms, device opened in {} ms, {} ms waited for\n", milliseconds(times.engine_ns),
-                      milliseconds(times.device_open_ns), milliseconds(times.engine_wait_ns));
+  text +=
+      fmt::format("engine  made in {} ms, device opened in {} ms, {} ms waited for\n", milliseconds(times.engine_ns),
+                  milliseconds(times.device_open_ns), milliseconds(times.engine_wait_ns));
   text +=
       fmt::format("estimated {} ms, without reading and writing files\n", estimate_text(plan.estimated.estimated_ns));
   text += fmt::format("{:<16}{:>14}{:>14}{:>16}{:>16}{:>10}\n", "phase", "ms", "estimated", "items", "bytes", "GB/s");

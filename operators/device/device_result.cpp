@@ -33,9 +33,9 @@ Result<void> DeviceResult::open_team() {
   GARUDA_TRY(lane_->submissions().submit());
   GARUDA_TRY_ASSIGN(strings_, StringDownload::create(lane_->context(), table_->state(), all_columns(table_->state()),
                                                      std::min(batch_rows(), table_->state().rows)));
-  GARUDA_TRY_ASSIGN(
-      down_, vulkan::open_copy_team(*open.device, vk::CopyDirection::down,
-                                    {options_.upload, options_.copy_threads, bytes_of(table_->state()), false, options_.control.cancelled}));
+  GARUDA_TRY_ASSIGN(down_, vulkan::open_copy_team(*open.device, vk::CopyDirection::down,
+                                                  {options_.upload, options_.copy_threads, bytes_of(table_->state()),
+                                                   false, options_.control.cancelled}));
   return {};
 }
 

@@ -19,9 +19,9 @@ inline constexpr std::uint64_t kManyBytes = std::numeric_limits<std::uint64_t>::
 /// What such copies go by.
 struct ColumnCopies {
   Upload upload = Upload::stage;
-  std::uint32_t threads = 1;  ///< at most
+  std::uint32_t threads = 1;         ///< at most
   std::uint64_t bytes = kManyBytes;  ///< of all of them: few need fewer threads
-  bool use_pinned = false;  ///< the host's end is pinned: the device copies it by itself
+  bool use_pinned = false;           ///< the host's end is pinned: the device copies it by itself
   std::atomic<bool> const* cancelled = nullptr;
 };
 

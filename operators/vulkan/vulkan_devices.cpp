@@ -80,7 +80,8 @@ class VulkanDevices final : public contract::ApiDevices {
   Result<contract::OpenDevice*> open(std::size_t index) override {
     auto& entry = opened_.at(index);
     if (entry.pipelines == nullptr) {
-      GARUDA_TRY_ASSIGN(entry.device, vk::Device::create(*instance_, physical_[index], {.single_queue = single_queue_}));
+      GARUDA_TRY_ASSIGN(entry.device,
+                        vk::Device::create(*instance_, physical_[index], {.single_queue = single_queue_}));
       auto folder = cache_on_disk_ ? vk::default_cache_folder() : std::nullopt;
       GARUDA_TRY_ASSIGN(entry.pipelines, vk::PipelineStore::create(*entry.device, std::move(folder)));
       entry.device->pinned().set_kept_limit(kept_pinned_bytes_);

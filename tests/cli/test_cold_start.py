@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 
 import pyarrow as pa
@@ -33,8 +34,14 @@ def test_statistics_say_what_opening_takes(compute, tuning):
     spent = {phase["name"]: phase["ns"] for phase in stats["phases"]}
     assert spent["open device"] > 0 and spent["pipelines"] > 0
     assert stats["engine_ns"] > 0 and 0 <= stats["engine_wait_ns"] <= stats["elapsed_ns"]
+    assert stats["device_open_ns"] > 0, "opened ahead, for the path was asked for"
     done = compute.group_by("x.parquet", "--keys", "k", "--stats", *tuning)
-    assert "waited for" in done.stderr and "open device" in done.stderr
+    assert "waited for" in done.stderr and "device opened in" in done.stderr
+
+
+def test_no_device_is_opened_ahead_where_the_path_is_open(compute):
+    stats = grouped(dataclasses.replace(compute, path=None))
+    assert stats["path"] == "cpu" and stats["device_open_ns"] == 0
 
 
 def test_pipeline_cache_is_written_once(compute):

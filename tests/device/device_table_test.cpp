@@ -243,6 +243,9 @@ TEST_F(DeviceTables, GroupBysEqualTheOracle) {
   expect_groups(keyed_table<std::int8_t>(TypeId::int8, 60, 200, 5).build(), all_of_group_by("k"), "", 0);
   expect_groups(keyed_table<std::int32_t>(TypeId::date32, 1, 1, 5).build(), all_of_group_by("k"), "", 0);
   expect_groups(keyed_table<std::int64_t>(TypeId::int64, 0, 1, 5).build(), all_of_group_by("k"), "", 0);
+  // More rows than a sample has.
+  expect_groups(keyed_table<std::int32_t>(TypeId::int32, 17'000, 300, 7).build(),
+                {{"k"}, {{AggregateFunction::sum, "word", "total"}}, false}, "", 0);
   // Distinct keys, and a key that is aggregated, too.
   expect_groups(ints, {{"small"}, {}, false}, "", 0);
   expect_groups(ints, {{"word"}, {{AggregateFunction::sum, "word", "total"}}, false}, "", 0);
@@ -361,6 +364,39 @@ TEST_F(DeviceTables, AResultIsReadOrTakenOnce) {
   auto const on_host = engine().join(ints.view(), ints.view(), on_keys());
   ASSERT_TRUE(on_host) << on_host.error().describe();
   EXPECT_EQ((*on_host)->take_device_table().error().code(), ErrorCode::usage);
+}
+
+TEST_F(DeviceTables, ADeviceIsOpenedAheadWithOneQueue) {
+  EngineOptions options;
+  options.validation = testing::with_validation();
+  options.calibration_folder = "";
+  options.single_queue = true;
+  auto created = Engine::create(options);
+  ASSERT_TRUE(created) << created.error().describe();
+  GroupByOptions on_device;
+  on_device.path = Path::compute;
+  for (int round = 0; round < 2; ++round) {
+    auto const opened = created->open_device(on_device);
+    EXPECT_TRUE(opened) << opened.error().describe();
+  }
+  EXPECT_TRUE(created->open_device({}));  // which device is not known yet
+  RunOptions on_host;
+  on_host.path = Path::cpu;
+  EXPECT_TRUE(created->open_device(on_host));
+  RunOptions elsewhere;
+  elsewhere.path = Path::compute;
+  elsewhere.device = "no such device";
+  EXPECT_EQ(created->open_device(elsewhere).error().code(), ErrorCode::no_device);
+  auto const table = keyed_table<std::int32_t>(TypeId::int32, 900, 300, 1).build();
+  for (auto const placement : {Placement::device, Placement::slices}) {
+    on_device.tuning.placement = placement;
+    auto const grouped = created->group_by(table.view(), all_of_group_by("k"), on_device);
+    ASSERT_TRUE(grouped) << grouped.error().describe();
+    auto const groups = collect(**grouped);
+    ASSERT_TRUE(groups) << groups.error().describe();
+    expect_same(*groups, reference::reference_group_by(table.view(), all_of_group_by("k")));
+  }
+  EXPECT_EQ(created->validation_messages(), std::vector<std::string>{});
 }
 
 }  // namespace

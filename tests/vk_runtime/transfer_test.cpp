@@ -76,6 +76,24 @@ TEST_P(TransferTest, ManyUploadsSideBySide) {
   }
 }
 
+TEST_P(TransferTest, SegmentsGrowWithWhatGoesThroughThem) {
+  // Every segment is small first, and the largest copy takes several of the largest.
+  auto options = transfer_options();
+  options.segment_bytes = std::uint64_t{1} << 18;
+  auto lane = value_of(Lane::create(*device_, {.transfer = options}));
+  for (std::uint32_t round = 0; round < 14; ++round) {
+    auto const data = pattern(std::size_t{90} << round, round);
+    Buffer const buffer = value_of(lane->arena().buffer({.bytes = data.size(), .use = use()}));
+    for (int copy = 0; copy < 4; ++copy) {
+      Ticket const uploaded = value_of(lane->transfer().upload(buffer, 0, data));
+      std::vector<std::byte> back(data.size());
+      ASSERT_TRUE(lane->transfer().download(buffer, 0, back, uploaded));
+      EXPECT_EQ(back, data) << data.size();
+    }
+    ASSERT_TRUE(lane->transfer().drain());
+  }
+}
+
 TEST_P(TransferTest, UploadsFeedThePassesThatWaitForThem) {
   std::vector<std::byte> const data = pattern(40'000);
   Buffer const buffer = value_of(lane_->arena().buffer({.bytes = data.size(), .use = use()}));

@@ -347,7 +347,8 @@ Result<void> Transfer::download_staged(Buffer const& source, std::uint64_t offse
       pending.pop_front();
       continue;
     }
-    GARUDA_TRY_ASSIGN(Segment* const segment, next_segment(download_ring_, MemoryUse::download, destination.size(), wait));
+    GARUDA_TRY_ASSIGN(Segment* const segment,
+                      next_segment(download_ring_, MemoryUse::download, destination.size(), wait));
     auto const piece = destination.first(std::min<std::uint64_t>(destination.size(), segment->buffer.bytes()));
     GARUDA_TRY_ASSIGN(segment->busy, submit_copy(segment->commands, source.view(offset, piece.size()),
                                                  segment->buffer.view(0, piece.size()), after, true));

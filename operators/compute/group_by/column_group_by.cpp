@@ -78,6 +78,8 @@ Result<std::uint64_t> ColumnGroupBy::estimate_groups(ComputeContext& context) {
   auto const bits = keys_.key_bits();
   auto const most = bits >= 31 ? spec_.rows : std::min(spec_.rows, std::uint64_t{1} << bits);
   if (spec_.expected_groups != 0) return std::min(spec_.expected_groups, most);
+  // A sample would be all of them.
+  if (spec_.rows <= kRunKeys * kSampledRuns) return most;
   auto const run = std::min(kRunKeys, spec_.rows);
   auto const runs = std::min(kSampledRuns, spec_.rows / run);
   auto const key = keys_.words();
