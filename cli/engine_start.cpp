@@ -57,9 +57,12 @@ EngineStart::EngineStart(RunOptions const& options, std::uint64_t kept_beside_li
                                   .kept_beside_limit_bytes = wanted.kept_beside_limit_bytes});
     auto const made_ns = watch.elapsed_ns();
     if (!engine) return {tl::unexpected(std::move(engine).error()), made_ns, 0};
+    Made made{std::make_shared<Engine>(*std::move(engine)), made_ns, 0};
+    if (opened.path == Path::automatic) return made;
     Stopwatch const opening;
-    (void)engine->open_device(opened);  // the run says what is wrong
-    return {std::make_shared<Engine>(*std::move(engine)), made_ns, opening.elapsed_ns()};
+    (void)(*made.engine)->open_device(opened);  // the run says what is wrong
+    made.opened_ns = opening.elapsed_ns();
+    return made;
   });
   made_ = make->get_future();
   if (kept) kept->push_back({made_, wanted});
