@@ -58,7 +58,7 @@ EngineStart::EngineStart(RunOptions const& options, std::uint64_t kept_beside_li
     auto const made_ns = watch.elapsed_ns();
     if (!engine) return {tl::unexpected(std::move(engine).error()), made_ns, 0};
     Made made{std::make_shared<Engine>(*std::move(engine)), made_ns, 0};
-    if (opened.path == Path::automatic) return made;
+    if (!wanted.devices || opened.path == Path::automatic) return made;
     Stopwatch const opening;
     (void)(*made.engine)->open_device(opened);  // the run says what is wrong
     made.opened_ns = opening.elapsed_ns();
