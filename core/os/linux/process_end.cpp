@@ -21,6 +21,8 @@
 namespace garuda::os {
 namespace {
 
+#if defined(SYS_close_range) && defined(SYS_pidfd_open)
+
 constexpr unsigned kLastFile = std::numeric_limits<unsigned>::max();
 
 /// Descriptors of devices' files but for the standard streams, ascending.
@@ -79,6 +81,13 @@ void leave_devices() {
   constexpr int kMostTurns = 1'000'000;  // it may have been killed
   for (int i = 0; i < kMostTurns && !left.has_closed; ++i) ::sched_yield();
 }
+
+#else
+
+/// The system's headers are older than Linux 5.9.
+void leave_devices() {}
+
+#endif
 
 }  // namespace
 

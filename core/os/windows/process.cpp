@@ -1,7 +1,6 @@
 #include "core/os/process.hpp"
 
 #include <cstdlib>
-
 #include <exception>
 #include <memory>
 
