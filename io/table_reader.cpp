@@ -17,9 +17,6 @@
 namespace garuda::io {
 namespace {
 
-/// Of files: other threads take longer to start than this takes to read, and hinder whatever else the process begins.
-constexpr std::uint64_t kOneThreadBytes = std::uint64_t{64} << 10;
-
 Result<FileRows> read_file(std::filesystem::path const& path, ReadOptions const& options) {
   GARUDA_TRY_ASSIGN(auto const file, choose_columns(path, options));
   GARUDA_TRY_ASSIGN(auto batches, file.reader->read(file.columns, options));
@@ -108,10 +105,8 @@ Result<std::vector<FileField>> read_fields(TableFiles const& files) {
   return fields;
 }
 
-Result<Table> read_table(TableFiles const& files, ReadOptions const& asked) {
-  GARUDA_EXPECTS(!files.files.empty() && (!asked.columns || !asked.columns->empty()));
-  auto options = asked;
-  if (files.bytes() < kOneThreadBytes) options.threads = 1;
+Result<Table> read_table(TableFiles const& files, ReadOptions const& options) {
+  GARUDA_EXPECTS(!files.files.empty() && (!options.columns || !options.columns->empty()));
   auto const sentence = "cannot read " + files.name;
   GARUDA_TRY_ASSIGN(auto rows,
                     files.is_one() ? read_file(files.files.front().path, options) : read_files(files, options));

@@ -28,8 +28,9 @@ void start_detached(std::vector<std::string> arguments) noexcept;
 
 /// Ends it at once, and where it has files of devices open leaves these and its memory to a process that nobody waits
 /// for: drivers take down what it had of theirs before the end of a process is seen, 40 ms by NVIDIA's (580, an H200).
-/// The streams, locks and other files of the process are closed when it ends, as ever. Where no such process can be
-/// started it ends as without one.
+/// Streams, locks and other files are closed when the process ends, as ever, but for what is mapped: the program itself
+/// and its libraries. Where no such process can be started, or the one above is process 1, which may not know what to
+/// do with it, this ends as without one.
 [[noreturn]] void end_before_drivers(int code) noexcept;
 
 }  // namespace garuda::os

@@ -23,6 +23,7 @@ Result<Upload> upload_on(vk::Device const& device, Upload asked) {
 
 Result<std::unique_ptr<vk::CopyTeam>> open_copy_team(vk::Device& device, vk::CopyDirection direction,
                                                      ColumnCopies const& copies) {
+  GARUDA_EXPECTS(copies.threads > 0);
   auto const most = copies.use_pinned ? std::min(copies.threads, kPinnedThreads) : copies.threads;
   auto const threads = std::clamp<std::uint64_t>(copies.bytes / kLeastThreadBytes, 1, most);
   auto options = vk::streaming_team(direction, static_cast<std::uint32_t>(threads), mode_of(copies.upload));

@@ -15,7 +15,7 @@
 namespace garuda::vulkan {
 namespace {
 
-/// Of a device's memory, and of the host's that it reads in place.
+/// Of a device's memory and of the host's that it reads in place.
 constexpr std::uint64_t kMostLeftBytes = std::uint64_t{256} << 20;
 
 std::string format_support(vk::FormatSupport const& support) {
@@ -109,15 +109,18 @@ class VulkanDevices final : public contract::ApiDevices {
  private:
   /// What has little memory is left as it is: the next process would find much of it taken.
   void leave_all() noexcept try {
+    vk::leave(std::move(instance_));  // first: devices that cannot be left need it
     for (auto& entry : opened_) {
       if (entry.device == nullptr) continue;
-      if (entry.device->memory().kept_bytes() > kMostLeftBytes) entry.device->memory().trim();
-      if (entry.device->pinned().kept_bytes() > kMostLeftBytes) entry.device->pinned().trim();
+      if (entry.device->memory().kept_bytes() + entry.device->pinned().kept_bytes() > kMostLeftBytes) {
+        (void)entry.device->wait_idle();
+        entry.device->memory().trim();
+        entry.device->pinned().trim();
+      }
       if (entry.pipelines != nullptr) (void)entry.pipelines->save();
       vk::leave(std::move(entry.pipelines));
       vk::leave(std::move(entry.device));
     }
-    vk::leave(std::move(instance_));
   } catch (std::bad_alloc const&) {  // they go as ever
   }
 

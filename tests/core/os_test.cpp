@@ -163,7 +163,7 @@ struct Ended {
   std::vector<int> outlived_by;
 };
 
-Ended end_one(int code, bool has_device) {
+Ended end_one(int code, bool has_device, bool was_given_one = false) {
   ::prctl(PR_SET_CHILD_SUBREAPER, 1);
   std::array<int, 2> pipe{};
   EXPECT_EQ(::pipe(pipe.data()), 0);
@@ -171,7 +171,8 @@ Ended end_one(int code, bool has_device) {
   if (process == 0) {
     ::dup2(pipe[1], STDERR_FILENO);
     ::closefrom(STDERR_FILENO + 1);  // whoever started the tests may have left a device's file
-    if (has_device) (void)::open("/dev/zero", O_RDONLY);
+    if (has_device) (void)::open("/dev/zero", O_RDONLY | O_CLOEXEC);
+    if (was_given_one) (void)::open("/dev/zero", O_RDONLY);
     end_before_drivers(code);
   }
   ::close(pipe[1]);
@@ -186,6 +187,7 @@ Ended end_one(int code, bool has_device) {
   EXPECT_EQ(::read(pipe[0], &byte, 1), 0);
   ::close(pipe[0]);
   while (::waitpid(-1, &status, __WALL) > 0) ended.outlived_by.push_back(WIFEXITED(status) ? WEXITSTATUS(status) : -1);
+  ::prctl(PR_SET_CHILD_SUBREAPER, 0);
   return ended;
 }
 
@@ -196,6 +198,10 @@ TEST(OsProcess, LeavesDevicesToOneThatNobodyWaitsFor) {
   auto const without = end_one(3, false);
   EXPECT_EQ(without.code, 3);
   EXPECT_TRUE(without.outlived_by.empty());
+  // One that it was started with is not its own.
+  auto const inherited = end_one(4, false, true);
+  EXPECT_EQ(inherited.code, 4);
+  EXPECT_TRUE(inherited.outlived_by.empty());
 }
 #endif
 

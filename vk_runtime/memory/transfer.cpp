@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <bit>
 #include <cstring>
 #include <deque>
 
@@ -109,37 +108,34 @@ Result<VkCommandBuffer> Transfer::take_commands() {
   return commands;
 }
 
-/// As many bytes as a copy of `bytes` takes at once. Drivers pin host memory page by page, so small copies do not take
-/// whole segments.
-Result<Buffer> Transfer::staging_buffer(MemoryUse use, std::uint64_t bytes) {
-  bytes = std::bit_ceil(std::max(std::min(bytes, options_.segment_bytes), kFirstSegmentBytes));
-  bytes = std::min(bytes, options_.segment_bytes);
-  while (true) {
-    auto made = arena_.buffer({.bytes = bytes, .use = use, .name = "staging segment"});
-    bool const is_refused = !made && made.error().code() == ErrorCode::out_of_memory;
-    if (!is_refused || bytes / 4 < kLeastSegmentBytes) return made;
-    // Smaller where heaps hold less than they say: copies go in more pieces.
-    bytes /= 4;
-    options_.segment_bytes = bytes;
-  }
-}
-
+/// Drivers pin host memory page by page, so copies of `bytes` do not take a whole segment where they need none.
 Result<void> Transfer::add_segment(Ring& ring, MemoryUse use, std::uint64_t bytes) {
   // Whole before it joins the ring, so that a failure leaves no half segment.
   Segment segment;
-  GARUDA_TRY_ASSIGN(segment.buffer, staging_buffer(use, bytes));
+  // Smaller where heaps hold less than they say: copies go in more pieces.
+  for (auto size = bytes <= kFirstSegmentBytes ? std::min(kFirstSegmentBytes, options_.segment_bytes)
+                                               : options_.segment_bytes;
+       ; size /= 4) {
+    auto made = arena_.buffer({.bytes = size, .use = use, .name = "staging segment"});
+    if (!made && made.error().code() == ErrorCode::out_of_memory && size / 4 >= kLeastSegmentBytes) continue;
+    GARUDA_TRY_ASSIGN(segment.buffer, std::move(made));
+    break;
+  }
   GARUDA_TRY_ASSIGN(segment.commands, take_commands());
   ring.segments.reserve(options_.segments);  // segments are pointed to
   ring.segments.push_back(std::move(segment));
   return {};
 }
 
-Result<void> Transfer::reserve(bool uploads, bool downloads) {
-  while (uploads && upload_ring_.segments.size() < options_.segments)
-    GARUDA_TRY(add_segment(upload_ring_, MemoryUse::upload, options_.segment_bytes));
-  while (downloads && download_ring_.segments.size() < options_.segments)
-    GARUDA_TRY(add_segment(download_ring_, MemoryUse::download, options_.segment_bytes));
-  return {};
+/// To its full size, for what is larger than it, or not at all where there is no memory for that.
+void Transfer::grow(Segment& segment, MemoryUse use) {
+  auto made = arena_.buffer({.bytes = options_.segment_bytes, .use = use, .name = "staging segment"});
+  if (!made) {
+    options_.segment_bytes = segment.buffer.bytes();
+    return;
+  }
+  auto small = std::exchange(segment.buffer, std::move(*made));
+  small.destroy();
 }
 
 Result<Transfer::Segment*> Transfer::next_segment(Ring& ring, MemoryUse use, std::uint64_t bytes,
@@ -150,9 +146,7 @@ Result<Transfer::Segment*> Transfer::next_segment(Ring& ring, MemoryUse use, std
   }
   Segment& segment = ring.segments[ring.next];
   GARUDA_TRY(timeline_.wait(segment.busy, wait));
-  if (segment.buffer.bytes() < std::min(bytes, options_.segment_bytes)) {
-    GARUDA_TRY_ASSIGN(segment.buffer, staging_buffer(use, bytes));
-  }
+  if (segment.buffer.bytes() < std::min(bytes, options_.segment_bytes)) grow(segment, use);
   ring.next = (ring.next + 1) % ring.segments.size();
   return &segment;
 }

@@ -68,9 +68,6 @@ class Transfer {
   Result<void> download(Buffer const& source, std::uint64_t offset, std::span<std::byte> destination, Ticket after = {},
                         WaitOptions const& wait = {});
 
-  /// Takes the memory of the rings now that copies would take when they first need it. Errors: out_of_memory.
-  Result<void> reserve(bool uploads, bool downloads);
-
   /// Blocks until a ticket that upload() returned is reached. Errors: cancelled, device_failure.
   Result<void> wait(Ticket ticket, WaitOptions const& options = {}) { return timeline_.wait(ticket, options); }
 
@@ -106,7 +103,7 @@ class Transfer {
 
   Result<void> create_command_pool(std::uint32_t family);
   Result<VkCommandBuffer> take_commands();
-  Result<Buffer> staging_buffer(MemoryUse use, std::uint64_t bytes);
+  void grow(Segment& segment, MemoryUse use);
   Result<void> add_segment(Ring& ring, MemoryUse use, std::uint64_t bytes);
   /// `bytes`: that are left to copy, of which a segment may hold fewer.
   Result<Segment*> next_segment(Ring& ring, MemoryUse use, std::uint64_t bytes, WaitOptions const& wait);

@@ -1,4 +1,5 @@
 // The end of a process that has drivers' files open.
+#include <fcntl.h>
 #include <poll.h>
 #include <sched.h>
 #include <sys/stat.h>
@@ -8,6 +9,7 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
+#include <chrono>
 #include <csignal>
 #include <cstddef>
 #include <exception>
@@ -25,14 +27,16 @@ namespace {
 
 constexpr unsigned kLastFile = std::numeric_limits<unsigned>::max();
 
-/// Descriptors of devices' files but for the standard streams, ascending.
+/// Descriptors of devices' files that the process opened itself, ascending: what it was started with, a terminal or a
+/// file that its parent left open, would not be closed for a new program.
 std::vector<unsigned> device_files() {
   std::vector<unsigned> files;
   for (auto const& entry : std::filesystem::directory_iterator("/proc/self/fd")) {
     auto const file = static_cast<unsigned>(std::stoul(entry.path().filename().string()));
     struct stat status {};
     bool const is_device = ::fstat(static_cast<int>(file), &status) == 0 && S_ISCHR(status.st_mode);
-    if (file > STDERR_FILENO && is_device) files.push_back(file);
+    bool const is_own = (::fcntl(static_cast<int>(file), F_GETFD) & FD_CLOEXEC) != 0;
+    if (is_device && is_own && file > STDERR_FILENO) files.push_back(file);
   }
   std::ranges::sort(files);
   return files;
@@ -48,7 +52,7 @@ struct Left {
 };
 
 /// The process that is left. It shares the memory of the one that ends, the thread-local part too: calls of the system
-/// alone. With it go the last references to memory and files.
+/// alone. With it go the last references to memory and files. Its folder is none that anybody may want to unmount.
 int keep_until_end(void* argument) noexcept {
   auto& left = *static_cast<Left*>(argument);
   unsigned next = 0;
@@ -57,6 +61,7 @@ int keep_until_end(void* argument) noexcept {
     next = file + 1;
   }
   close_all(next, kLastFile);
+  (void)::chdir("/");
   left.has_closed = true;
   pollfd ending{left.ending, POLLIN, 0};
   (void)::poll(&ending, 1, -1);
@@ -65,6 +70,8 @@ int keep_until_end(void* argument) noexcept {
 
 /// Starts it, if it has anything to keep, and waits until it holds nothing else.
 void leave_devices() {
+  // Whoever is process 1 takes care of the processes that are left, and may know of none.
+  if (::getppid() == 1) return;
   // Neither is ever destroyed: this process ends, and the other still reads them.
   auto& left = *new Left;
   alignas(std::max_align_t) static std::array<std::byte, std::size_t{64} << 10> stack;
@@ -78,8 +85,8 @@ void leave_devices() {
   ::sigfillset(&all);
   ::pthread_sigmask(SIG_SETMASK, &all, nullptr);  // of this process that ends, and so of the other
   if (::clone(keep_until_end, stack.data() + stack.size(), CLONE_VM, &left) < 0) return;
-  constexpr int kMostTurns = 1'000'000;  // it may have been killed
-  for (int i = 0; i < kMostTurns && !left.has_closed; ++i) ::sched_yield();
+  auto const most = std::chrono::steady_clock::now() + std::chrono::milliseconds(100);  // it may have been killed
+  while (!left.has_closed && std::chrono::steady_clock::now() < most) ::sched_yield();
 }
 
 #else
