@@ -2,12 +2,10 @@
 
 A small table in a CSV file is grouped by `garuda group-by`: on the host, by PATH with its pipelines cached (warm) and by
 PATH with an empty cache folder (first), processes in turn. Between them one more process asks the loader for what PATH
-opens, an instance and a device with one queue, and nothing else (driver): what remains beside these two and the CPU
-path's time is garuda's. Needs nothing but Python, garuda and, for the driver's line, libvulkan.
+opens, an instance and a device with one queue, and nothing else (driver alone; not of cuda): what remains beside these
+two and the CPU path's time is garuda's. Needs nothing but Python, garuda and libvulkan.
 
     ./dev bench cold-start [--path compute] [--rows 1000] [--repeat 15] [--output FILE.json]
-
-A device counts as opened once its call returned; on exit the driver process leaves it to the system, as garuda does.
 """
 
 from __future__ import annotations
@@ -47,24 +45,22 @@ class ApplicationInfo(ctypes.Structure):
     ]
 
 
+HEAD = [("sType", ctypes.c_int), ("pNext", ctypes.c_void_p), ("flags", ctypes.c_uint32)]
+ENABLED = [
+    ("enabledLayerCount", ctypes.c_uint32),
+    ("ppEnabledLayerNames", ctypes.c_void_p),
+    ("enabledExtensionCount", ctypes.c_uint32),
+    ("ppEnabledExtensionNames", ctypes.c_void_p),
+]
+
+
 class InstanceInfo(ctypes.Structure):
-    _fields_ = [
-        ("sType", ctypes.c_int),
-        ("pNext", ctypes.c_void_p),
-        ("flags", ctypes.c_uint32),
-        ("pApplicationInfo", ctypes.POINTER(ApplicationInfo)),
-        ("enabledLayerCount", ctypes.c_uint32),
-        ("ppEnabledLayerNames", ctypes.c_void_p),
-        ("enabledExtensionCount", ctypes.c_uint32),
-        ("ppEnabledExtensionNames", ctypes.c_void_p),
-    ]
+    _fields_ = [*HEAD, ("pApplicationInfo", ctypes.POINTER(ApplicationInfo)), *ENABLED]
 
 
 class QueueInfo(ctypes.Structure):
     _fields_ = [
-        ("sType", ctypes.c_int),
-        ("pNext", ctypes.c_void_p),
-        ("flags", ctypes.c_uint32),
+        *HEAD,
         ("queueFamilyIndex", ctypes.c_uint32),
         ("queueCount", ctypes.c_uint32),
         ("pQueuePriorities", ctypes.POINTER(ctypes.c_float)),
@@ -73,15 +69,10 @@ class QueueInfo(ctypes.Structure):
 
 class DeviceInfo(ctypes.Structure):
     _fields_ = [
-        ("sType", ctypes.c_int),
-        ("pNext", ctypes.c_void_p),
-        ("flags", ctypes.c_uint32),
+        *HEAD,
         ("queueCreateInfoCount", ctypes.c_uint32),
         ("pQueueCreateInfos", ctypes.POINTER(QueueInfo)),
-        ("enabledLayerCount", ctypes.c_uint32),
-        ("ppEnabledLayerNames", ctypes.c_void_p),
-        ("enabledExtensionCount", ctypes.c_uint32),
-        ("ppEnabledExtensionNames", ctypes.c_void_p),
+        *ENABLED,
         ("pEnabledFeatures", ctypes.c_void_p),
     ]
 
@@ -145,7 +136,12 @@ class Commands:
         environment = {**os.environ, "XDG_CACHE_HOME": str(self._folder / cache)}
         begin = time.perf_counter()
         done = subprocess.run(
-            [*call, "--stats=json", "--path", path], cwd=self._folder, env=environment, capture_output=True, text=True
+            [*call, "--stats=json", "--path", path],
+            cwd=self._folder,
+            env=environment,
+            capture_output=True,
+            text=True,
+            check=False,
         )
         took = (time.perf_counter() - begin) * 1e3
         if done.returncode != 0:
@@ -158,10 +154,15 @@ class Commands:
         if read[0] != read[1]:
             sys.exit(f"{self._path} and cpu give different groups")
 
-    def driver(self) -> dict[str, float] | None:
-        done = subprocess.run([sys.executable, __file__, "--driver"], capture_output=True, text=True)
+    def driver(self) -> dict[str, float]:
+        """What open_driver says in a process of its own; nothing of CUDA's."""
+        if self._path == "cuda":
+            return {}
+        done = subprocess.run([sys.executable, __file__, "--driver"], capture_output=True, text=True, check=False)
+        if done.returncode != 0:
+            sys.exit(f"the driver alone: {done.stderr.strip()}")
         time.sleep(PAUSE_S)
-        return json.loads(done.stdout) if done.returncode == 0 else None
+        return json.loads(done.stdout)
 
 
 def parts_of(stats: dict) -> dict[str, float]:
@@ -194,7 +195,7 @@ def measure(commands: Commands, path: str, repeat: int) -> dict:
         for name, ms in parts_of(stats).items():
             parts.setdefault(name, []).append(ms)
         samples["first"].append(commands.group(path, f"first-{i}")[0])
-        for name, ms in (commands.driver() or {}).items():
+        for name, ms in commands.driver().items():
             driver.setdefault(name, []).append(ms)
         commands.verify()
     return {"samples_ms": samples, "parts_ms": parts, "driver_ms": driver}

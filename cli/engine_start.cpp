@@ -46,10 +46,10 @@ EngineStart::EngineStart(RunOptions const& options, std::uint64_t kept_beside_li
       return;
     }
   }
-  // Shared with the thread, which may still be at it when this has gone.
   RunOptions opened;
   opened.path = options.path;
   opened.device = options.device;
+  // Shared with the thread, which may still be at it when this has gone.
   auto const make = std::make_shared<std::packaged_task<Made()>>([wanted, opened]() -> Made {
     Stopwatch const watch;
     auto engine = Engine::create({.vulkan = wanted.devices,

@@ -1,9 +1,7 @@
 #include "cli/join_inputs.hpp"
 
 #include <algorithm>
-#include <filesystem>
 #include <limits>
-#include <system_error>
 #include <utility>
 
 #include "cli/interrupt.hpp"

@@ -119,9 +119,13 @@ Result<void> copy_up(ColumnUpload const& upload, std::span<UploadedStrings const
 std::uint64_t bytes_of(DeviceTableState const& table) noexcept {
   std::uint64_t bytes = 0;
   for (auto const& stored : table.stored) bytes += stored.buffer.bytes();
-  for (auto const& column : table.columns)
-    if (column.strings != nullptr)
-      for (auto const& piece : column.strings->pieces) bytes += piece->device_bytes();
+  std::vector<StringBytes const*> pieces;
+  for (auto const& column : table.columns) {
+    if (column.strings == nullptr) continue;
+    for (auto const& piece : column.strings->pieces)
+      if (std::ranges::find(pieces, piece.get()) == pieces.end()) pieces.push_back(piece.get());
+  }
+  for (auto const* piece : pieces) bytes += piece->device_bytes();
   return bytes;
 }
 
@@ -262,15 +266,7 @@ Result<DeviceTable> QueryResult::take_device_table() {
 }
 
 std::uint64_t DeviceTable::device_bytes() const noexcept {
-  std::uint64_t bytes = 0;
-  for (auto const& stored : state_->stored) bytes += stored.buffer.bytes();
-  std::vector<std::shared_ptr<device::StringBytes const>> pieces;
-  for (auto const& column : state_->columns) {
-    if (column.strings == nullptr) continue;
-    for (auto const& piece : column.strings->pieces)
-      if (std::ranges::find(pieces, piece) == pieces.end()) pieces.push_back(piece);
-  }
-  for (auto const& piece : pieces) bytes += piece->device_bytes();
+  auto bytes = device::bytes_of(*state_);
   {
     std::lock_guard const lock(state_->known.mutex);
     for (auto const& kept : state_->known.strings) bytes += kept->numbers.bytes();

@@ -112,10 +112,9 @@ Result<VkCommandBuffer> Transfer::take_commands() {
 Result<void> Transfer::add_segment(Ring& ring, MemoryUse use, std::uint64_t bytes) {
   // Whole before it joins the ring, so that a failure leaves no half segment.
   Segment segment;
+  auto const first = bytes <= kFirstSegmentBytes ? kFirstSegmentBytes : options_.segment_bytes;
   // Smaller where heaps hold less than they say: copies go in more pieces.
-  for (auto size = bytes <= kFirstSegmentBytes ? std::min(kFirstSegmentBytes, options_.segment_bytes)
-                                               : options_.segment_bytes;
-       ; size /= 4) {
+  for (auto size = std::min(first, options_.segment_bytes);; size /= 4) {
     auto made = arena_.buffer({.bytes = size, .use = use, .name = "staging segment"});
     if (!made && made.error().code() == ErrorCode::out_of_memory && size / 4 >= kLeastSegmentBytes) continue;
     GARUDA_TRY_ASSIGN(segment.buffer, std::move(made));

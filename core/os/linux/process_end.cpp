@@ -27,8 +27,8 @@ namespace {
 
 constexpr unsigned kLastFile = std::numeric_limits<unsigned>::max();
 
-/// Descriptors of devices' files that the process opened itself, ascending: what it was started with, a terminal or a
-/// file that its parent left open, would not be closed for a new program.
+/// Descriptors of devices' files that the process opened itself: what it was started with, a terminal or a file that
+/// its parent left open, would not be closed for a new program.
 std::vector<unsigned> device_files() {
   std::vector<unsigned> files;
   for (auto const& entry : std::filesystem::directory_iterator("/proc/self/fd")) {
@@ -38,7 +38,6 @@ std::vector<unsigned> device_files() {
     bool const is_own = (::fcntl(static_cast<int>(file), F_GETFD) & FD_CLOEXEC) != 0;
     if (is_device && is_own && file > STDERR_FILENO) files.push_back(file);
   }
-  std::ranges::sort(files);
   return files;
 }
 
@@ -79,8 +78,8 @@ void leave_devices() {
   if (left.files.empty() || close_all(kLastFile, kLastFile) != 0) return;
   left.ending = static_cast<int>(::syscall(SYS_pidfd_open, ::getpid(), 0U));
   if (left.ending < 0) return;
-  left.files.insert(std::ranges::upper_bound(left.files, static_cast<unsigned>(left.ending)),
-                    static_cast<unsigned>(left.ending));
+  left.files.push_back(static_cast<unsigned>(left.ending));
+  std::ranges::sort(left.files);
   sigset_t all;
   ::sigfillset(&all);
   ::pthread_sigmask(SIG_SETMASK, &all, nullptr);  // of this process that ends, and so of the other
