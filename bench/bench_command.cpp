@@ -4,12 +4,12 @@
 #include <fmt/ranges.h>
 
 #include <cstdio>
+#include <system_error>
 
 #include "bench/command.hpp"
 #include "bench/keyless_bench.hpp"
 #include "bench/kinds_bench.hpp"
 #include "bench/operator_bench.hpp"
-#include "bench/table_export.hpp"
 #include "bench/workloads/row_count.hpp"
 #include "bench/workloads/words.hpp"
 
@@ -21,6 +21,7 @@ constexpr std::array kMemories{Word<TableMemory>{"ordinary", TableMemory::ordina
 
 struct OperatorArguments : OperatorRequest {
   std::string export_folder;
+  WriteTable write_table;
 };
 
 Result<TableMemory> parse_memory(std::string_view text) { return parse_word("memory", kMemories, text); }
@@ -39,13 +40,26 @@ Result<std::vector<AggregateFunction>> parse_functions(std::string_view text) {
   return functions;
 }
 
+/// Writes the tables of a benchmark to its --export.
+Result<void> export_tables(OperatorArguments const& arguments, std::vector<Table> const& tables) {
+  std::filesystem::path const folder(arguments.export_folder);
+  std::error_code error;
+  std::filesystem::create_directories(folder, error);
+  if (error)
+    return fail(ErrorCode::output, fmt::format("cannot create folder {}: {}", folder.string(), error.message()));
+  auto const names = tables.size() == 1 ? std::vector{"table.arrow"} : std::vector{"left.arrow", "right.arrow"};
+  for (std::size_t i = 0; i < tables.size(); ++i) {
+    GARUDA_TRY(arguments.write_table(folder / names[i], tables[i]));
+    fmt::print("{}\n", (folder / names[i]).string());
+  }
+  return {};
+}
+
 Result<void> run_operator(OperatorArguments arguments, bool json) {
   if (!arguments.export_folder.empty()) {
     set_seed(arguments.workload, arguments.seed);
     GARUDA_TRY_ASSIGN(auto const tables, generate_tables(arguments.workload));
-    if (tables.size() == 1) return export_table(arguments.export_folder, "table", tables[0]);
-    GARUDA_TRY(export_table(arguments.export_folder, "left", tables[0]));
-    return export_table(arguments.export_folder, "right", tables[1]);
+    return export_tables(arguments, tables);
   }
   GARUDA_TRY_ASSIGN(auto const outcomes, run_operator_bench(arguments));
   for (auto const& outcome : outcomes) print(outcome, json);
@@ -93,6 +107,7 @@ void add_join_workload(Command<Request>& command, JoinWorkload& workload) {
 void add_join(Bench const& bench) {
   auto const command =
       Command<OperatorArguments>::add(bench, "join", "Joins of synthetic tables, host memory to host memory");
+  command->request.write_table = bench.write_table;
   add_join_workload(*command, command->request.workload.emplace<JoinWorkload>());
   add_operator_options(*command,
                        "As for garuda join: address=direct,…; of mode resident: method=global,payload=gather,…",
@@ -140,6 +155,7 @@ void add_keyless(Bench const& bench) {
 
 void add_group_by(Bench const& bench) {
   auto const command = Command<OperatorArguments>::add(bench, "group-by", "Group-bys of synthetic tables");
+  command->request.write_table = bench.write_table;
   auto& [workload, functions] = command->request.workload.emplace<GroupByCase>();
   command->parsed("--rows", workload.rows, "", parse_row_count, "Rows: 2^27, 16M, 6e6")->required();
   command->parsed("--groups", workload.groups, "", parse_row_count, "Groups that rows draw from")->required();
@@ -185,10 +201,11 @@ std::string ms_cell(Summary const& time) {
                      static_cast<double>(time.mad_ns) / 1e6);
 }
 
-void add_bench_command(CLI::App& app, Select const& select, std::atomic<bool> const* cancelled) {
+void add_bench_command(CLI::App& app, Select const& select, WriteTable const& write_table,
+                       std::atomic<bool> const* cancelled) {
   auto* const command = app.add_subcommand("bench", "Benchmarks: verify, then time");
   command->require_subcommand(1);
-  Bench const bench{*command, select, cancelled};
+  Bench const bench{*command, select, write_table, cancelled};
   add_join(bench);
   add_keyless(bench);
   add_kinds(bench);

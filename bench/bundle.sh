@@ -94,7 +94,7 @@ WRAPPER
 
 main() {
   (($# >= 1)) || die 'usage: bench/bundle.sh OUTDIR [TEST...]' 2
-  local out=$1 bundle programs=(garuda) program size
+  local out=$1 bundle programs=(garuda) program loaded=() library size
   shift
   [[ -x $build/bin/garuda ]] || die "no build at $build: build the target garuda first"
   if (($#)); then
@@ -114,9 +114,12 @@ main() {
     [[ -x $build/bin/$program ]] || die "no such program in $build/bin: $program"
     cp "$build/bin/$program" "$bundle/bin/"
   done
-  copy_libraries "$bundle/lib" "${programs[@]/#/$build/bin/}"
-  # Loaded at run time, so no program names it.
-  [[ ! -e $build/lib/libgaruda_cuda.so ]] || cp "$build/lib/libgaruda_cuda.so" "$bundle/lib/"
+  # Loaded at run time, so no program names them.
+  for library in "$build"/lib/libgaruda_{files,cuda}.so; do
+    [[ ! -e $library ]] || loaded+=("$library")
+  done
+  cp "${loaded[@]}" "$bundle/lib/"
+  copy_libraries "$bundle/lib" "${programs[@]/#/$build/bin/}" "${loaded[@]}"
   copy_vulkan "$bundle"
   find "$bundle" -type f \( -path '*/bin/*' -o -name '*.so*' \) -exec strip --strip-unneeded {} +
   write_wrapper "$bundle/bin/run"

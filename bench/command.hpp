@@ -21,6 +21,7 @@ namespace garuda::bench {
 struct Bench {
   CLI::App& app;
   Select const& select;
+  WriteTable const& write_table;
   std::atomic<bool> const* cancelled;
 };
 

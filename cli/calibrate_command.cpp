@@ -49,7 +49,7 @@ Result<void> calibrate_missing(Engine& engine) {
 }
 
 Result<void> calibrate(CalibrateArguments const& arguments) {
-  GARUDA_TRY_ASSIGN(auto const thread_limit, ThreadLimit::set(arguments.threads));
+  ThreadLimit const thread_limit(arguments.threads);
   GARUDA_TRY_ASSIGN(auto engine, Engine::create());
   if (arguments.missing) return calibrate_missing(engine);
   auto infos =

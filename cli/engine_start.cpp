@@ -14,8 +14,8 @@ namespace garuda::cli {
 namespace {
 
 /// Of files, of which some hold twenty times as much. Copies of that take less time than opening a device's other
-/// queues.
-constexpr std::uint64_t kSingleQueueBytes = std::uint64_t{4} << 20;
+/// queues, and reading it less than opening the device.
+constexpr std::uint64_t kSmallBytes = std::uint64_t{4} << 20;
 
 /// For as long as the process lives: when a thread ends that made an instance, NVIDIA's driver (580) takes down what it
 /// has of the thread, 11 ms in which it gives no other thread anything.
@@ -37,7 +37,7 @@ bool SharedEngine::Kept::serves(EngineStart::Wanted const& wanted) const {
 EngineStart::EngineStart(RunOptions const& options, std::uint64_t kept_beside_limit_bytes, std::uint64_t input_bytes) {
   auto& kept = SharedEngine::kept_;
   if (!kept) vk::leave_devices_to_process_end();
-  Wanted const wanted{options.path != Path::cpu, kept_beside_limit_bytes, !kept && input_bytes < kSingleQueueBytes};
+  Wanted const wanted{options.path != Path::cpu, kept_beside_limit_bytes, !kept && input_bytes < kSmallBytes};
   if (kept) {
     auto const serving = std::ranges::find_if(*kept, [&](auto const& one) { return one.serves(wanted); });
     if (serving != kept->end()) {
@@ -50,21 +50,26 @@ EngineStart::EngineStart(RunOptions const& options, std::uint64_t kept_beside_li
   opened.path = options.path;
   opened.device = options.device;
   // Shared with the thread, which may still be at it when this has gone.
-  auto const make = std::make_shared<std::packaged_task<Made()>>([wanted, opened]() -> Made {
-    Stopwatch const watch;
-    auto engine = Engine::create({.vulkan = wanted.devices,
-                                  .single_queue = wanted.single_queue,
-                                  .calibrate_in_background = false,
-                                  .kept_beside_limit_bytes = wanted.kept_beside_limit_bytes});
-    auto const made_ns = watch.elapsed_ns();
-    if (!engine) return {tl::unexpected(std::move(engine).error()), made_ns, 0};
-    Made made{std::make_shared<Engine>(*std::move(engine)), made_ns, 0};
-    if (!wanted.devices || opened.path == Path::automatic) return made;
-    Stopwatch const opening;
-    (void)(*made.engine)->open_device(opened);  // the run says what is wrong
-    made.opened_ns = opening.elapsed_ns();
-    return made;
-  });
+  std::promise<void> drivers_loaded;
+  if (wanted.devices && opened.path != Path::automatic && input_bytes < kSmallBytes)
+    drivers_loaded_ = drivers_loaded.get_future();
+  auto const make = std::make_shared<std::packaged_task<Made()>>(
+      [wanted, opened, loaded = std::move(drivers_loaded)]() mutable -> Made {
+        Stopwatch const watch;
+        auto engine = Engine::create({.vulkan = wanted.devices,
+                                      .single_queue = wanted.single_queue,
+                                      .calibrate_in_background = false,
+                                      .kept_beside_limit_bytes = wanted.kept_beside_limit_bytes});
+        auto const made_ns = watch.elapsed_ns();
+        loaded.set_value();
+        if (!engine) return {tl::unexpected(std::move(engine).error()), made_ns, 0};
+        Made made{std::make_shared<Engine>(*std::move(engine)), made_ns, 0};
+        if (!wanted.devices || opened.path == Path::automatic) return made;
+        Stopwatch const opening;
+        (void)(*made.engine)->open_device(opened);  // the run says what is wrong
+        made.opened_ns = opening.elapsed_ns();
+        return made;
+      });
   made_ = make->get_future();
   if (kept) kept->push_back({made_, wanted});
   try {
@@ -83,10 +88,17 @@ EngineStart::EngineStart(RunOptions const& options, std::uint64_t kept_beside_li
   }
 }
 
+void EngineStart::let_drivers_load() {
+  if (!drivers_loaded_.valid()) return;
+  Stopwatch const waiting;
+  drivers_loaded_.wait();
+  times_.waited_ns += waiting.elapsed_ns();
+}
+
 Result<std::shared_ptr<Engine>> EngineStart::take() {
   Stopwatch const waiting;
   auto const& made = made_.get();
-  times_ = {is_new_ ? made.made_ns : 0, is_new_ ? made.opened_ns : 0, waiting.elapsed_ns()};
+  times_ = {is_new_ ? made.made_ns : 0, is_new_ ? made.opened_ns : 0, times_.waited_ns + waiting.elapsed_ns()};
   return made.engine;
 }
 

@@ -22,10 +22,15 @@ class EngineStart {
   /// the engine for others.
   EngineStart(RunOptions const& options, std::uint64_t kept_beside_limit_bytes, std::uint64_t input_bytes);
 
+  /// Where files are small and a device is opened for them: waits until the engine has been made, whose device may not
+  /// be open yet. Else nothing. While a driver is loaded no other library can be, so what is loaded first holds the
+  /// other up; behind a driver's it costs nothing, for opening a device takes longer than such files.
+  void let_drivers_load();
+
   /// Waits for the engine. Once. Errors: those of Engine::create.
   Result<std::shared_ptr<Engine>> take();
 
-  /// What making the engine took, and then opening a device, and how long `take` waited for both.
+  /// What making the engine took, and then opening a device, and how long was waited for both.
   struct Times {
     std::uint64_t made_ns = 0;
     std::uint64_t opened_ns = 0;
@@ -49,6 +54,7 @@ class EngineStart {
 
   bool is_new_ = true;
   std::shared_future<Made> made_;
+  std::future<void> drivers_loaded_;  ///< valid where somebody is to wait for it
   Times times_;
 };
 

@@ -1,104 +1,38 @@
-// `garuda explain`: the plan, without its execution.
-#include <fmt/format.h>
-
+// `garuda explain`: the plan, without its execution; what it takes on the command line. What it does:
+// files/explain_run.
 #include <memory>
-#include <string>
-#include <utility>
 
 #include "cli/arguments/group_by_arguments.hpp"
 #include "cli/arguments/join_arguments.hpp"
 #include "cli/arguments/threads.hpp"
 #include "cli/commands.hpp"
 #include "cli/exit_code.hpp"
+#include "cli/file_commands.hpp"
 #include "cli/interrupt.hpp"
-#include "cli/join_inputs.hpp"
-#include "cli/terminal/terminal.hpp"
-#include "garuda/engine.hpp"
-#include "spill/file_join.hpp"
-#include "spill/group_by/block_groups.hpp"
-#include "spill/group_by/file_group_by.hpp"
 
 namespace garuda::cli {
 namespace {
 
-/// What is printed of a plan.
-struct Form {
-  bool json = false;
-  bool phases = false;
-};
+template <class Request>
+using Explain = Result<void> (*FileCommands::*)(Request& request, PlanForm form);
 
-/// The estimates of all candidates by phase, in the order in which the plan lists them.
-std::string phases_of(Plan const& plan) {
-  std::string text = "phases\n";
-  for (auto const& candidate : plan.candidates) {
-    text += fmt::format("  {} {}\n", to_string(candidate.path), candidate.choices);
-    for (auto const& [phase, ns] : candidate.phases_ns) text += fmt::format("    {:>14.3f} ms  {}\n", ns * 1e-6, phase);
-  }
-  return text;
-}
-
-Result<void> print(Plan const& plan, Form form) {
-  auto text = form.json ? to_json(plan) : to_string(plan);
-  if (!text.ends_with('\n')) text += '\n';
-  if (form.phases) text += phases_of(plan);
-  return write_output(text);
-}
-
-/// The limit holds for the tables too: what does not fit is spilled, as it is when they are joined.
-Result<void> explain_within_limit(JoinRequest const& request, Form form) {
-  GARUDA_TRY_ASSIGN(auto const join, limited_join(request));
-  GARUDA_TRY_ASSIGN(auto engine, Engine::create({.vulkan = request.options.path != Path::cpu}));
-  GARUDA_TRY_ASSIGN(auto const plan, spill::explain_join_of_files(engine, join));
-  return print(plan, form);
-}
-
-Result<void> explain(JoinArguments const& arguments, Form form) {
+template <class Arguments, class Request>
+Result<void> explain(Arguments const& arguments, Explain<Request> command, PlanForm form) {
   GARUDA_TRY_ASSIGN(auto request, to_request(arguments));
   request.options.control.cancelled = &interrupted();
-  GARUDA_TRY_ASSIGN(auto const thread_limit, ThreadLimit::set(request.options.threads));
-  GARUDA_TRY(settle_counted_columns(request));
-  if (request.options.memory_limit_bytes != 0) return explain_within_limit(request, form);
-  GARUDA_TRY_ASSIGN(auto const inputs, read_inputs(request));
-  GARUDA_TRY_ASSIGN(auto engine, Engine::create({.vulkan = request.options.path != Path::cpu}));
-  auto const explain = request.count ? &Engine::explain_join_count : &Engine::explain_join;
-  GARUDA_TRY_ASSIGN(auto const plan,
-                    (engine.*explain)(inputs.left.view(), inputs.right.view(), request.spec, request.options));
-  return print(plan, form);
-}
-
-Result<Plan> plan_of(GroupByRequest const& request) {
-  GARUDA_TRY_ASSIGN(auto const of_file, group_by_of_file(request));
-  auto const engine_options = EngineOptions{.vulkan = request.options.path != Path::cpu};
-  if (request.options.memory_limit_bytes != 0) {
-    GARUDA_TRY_ASSIGN(auto engine, Engine::create(engine_options));
-    return spill::explain_group_by_of_file(engine, of_file);
-  }
-  GARUDA_TRY_ASSIGN(auto blocks, spill::BlockedGroupBy::open(of_file));
-  if (blocks) {
-    GARUDA_TRY_ASSIGN(auto engine, Engine::create(engine_options));
-    return (*std::move(blocks)).explain(engine);
-  }
-  GARUDA_TRY_ASSIGN(auto const table, read_input(request));
-  GARUDA_TRY_ASSIGN(auto engine, Engine::create(engine_options));
-  return engine.explain_group_by(table.view(), request.spec, request.options);
-}
-
-Result<void> explain(GroupByArguments const& arguments, Form form) {
-  GARUDA_TRY_ASSIGN(auto request, to_request(arguments));
-  request.options.control.cancelled = &interrupted();
-  GARUDA_TRY_ASSIGN(auto const thread_limit, ThreadLimit::set(request.options.threads));
-  GARUDA_TRY_ASSIGN(auto const plan, plan_of(request));
-  return print(plan, form);
+  ThreadLimit const thread_limit(request.options.threads);
+  GARUDA_TRY_ASSIGN(auto const* const commands, load_file_commands());
+  return (commands->*command)(request, form);
 }
 
 /// Adds what the plans of all operators have in common to `command`, whose arguments are `arguments`.
-template <class Arguments>
-void finish_command(CLI::App& command, std::shared_ptr<Arguments> const& arguments, Context& context) {
-  auto const form = std::make_shared<Form>();
+template <class Arguments, class Request>
+void finish_command(CLI::App& command, std::shared_ptr<Arguments> const& arguments, Explain<Request> explained,
+                    Context& context) {
+  auto const form = std::make_shared<PlanForm>();
   auto* const json = command.add_flag("--json", form->json, "one JSON object");
   command.add_flag("--phases", form->phases, "each candidate's estimate by phase, too (--json has it)")->excludes(json);
-  command.callback(
-      [arguments, form, &context] { context.run = [arguments, form] { return report(explain(*arguments, *form)); }; });
+  command.callback([=, &context] { context.run = [=] { return report(explain(*arguments, explained, *form)); }; });
 }
 
 }  // namespace
@@ -109,7 +43,7 @@ void add_explain_command(CLI::App& app, Context& context) {
   auto& join = *command.add_subcommand("join", "the plan of `garuda join` with the same arguments");
   auto const join_arguments = std::make_shared<JoinArguments>();
   add_join_options(join, *join_arguments);
-  finish_command(join, join_arguments, context);
+  finish_command(join, join_arguments, &FileCommands::explain_join, context);
   join.footer(
       "The files are read, because the plan depends on the keys; nothing is joined or written, but for temporary "
       "files\n"
@@ -118,7 +52,7 @@ void add_explain_command(CLI::App& app, Context& context) {
   auto& group_by = *command.add_subcommand("group-by", "the plan of `garuda group-by` with the same arguments");
   auto const group_by_arguments = std::make_shared<GroupByArguments>();
   add_group_by_options(group_by, *group_by_arguments);
-  finish_command(group_by, group_by_arguments, context);
+  finish_command(group_by, group_by_arguments, &FileCommands::explain_group_by, context);
   group_by.footer(
       "The file is read, because the plan depends on the keys; nothing is grouped or written, but for rows that fill\n"
       "--memory-limit: they are grouped, to see how many groups there are.\n"

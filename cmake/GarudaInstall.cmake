@@ -6,7 +6,7 @@ include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 
 # Behind the command only: these need Arrow C++ or belong to no API.
-set(garuda_command_libraries garuda_io garuda_spill garuda_bench garuda_bench_commands garuda_report garuda_cli)
+set(garuda_command_libraries garuda_file_names garuda_io garuda_cli_files garuda_spill garuda_bench garuda_bench_commands garuda_report garuda_cli)
 
 add_library(garuda_api INTERFACE)
 add_library(garuda::garuda ALIAS garuda_api)
@@ -49,6 +49,8 @@ if(TARGET garuda)
   set_target_properties(garuda PROPERTIES INSTALL_RPATH "$ORIGIN/${garuda_relative_libraries}")
   install(TARGETS garuda RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT command)
   if(GARUDA_FILES)
+    set_target_properties(garuda_files PROPERTIES INSTALL_RPATH "$ORIGIN")
+    install(TARGETS garuda_files LIBRARY DESTINATION ${garuda_private_libraries} COMPONENT command)
     install(FILES $<TARGET_FILE:Arrow::arrow> $<TARGET_FILE:Arrow::parquet>
             DESTINATION ${garuda_private_libraries} COMPONENT command)
   endif()

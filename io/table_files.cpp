@@ -1,6 +1,5 @@
 #include "io/table_files.hpp"
 
-#include <arrow/util/utf8.h>
 #include <fmt/format.h>
 #include <glob.h>
 
@@ -110,12 +109,6 @@ Result<void> check_keys(TableFiles const& table) {
     for (auto const& [key, value] : file.keys) all.push_back(key);
     return all;
   };
-  arrow::util::InitializeUTF8();
-  for (auto const& file : table.files)
-    for (auto const& [key, value] : file.keys)
-      if (!arrow::util::ValidateUTF8(key) || !arrow::util::ValidateUTF8(value.value_or("")) ||
-          key.find('\0') != std::string::npos)
-        return tl::unexpected(unreadable(file.path.string(), "a folder's name is not UTF-8"));
   auto const& first = table.files.front();
   auto sorted = names(first);
   std::ranges::sort(sorted);

@@ -46,6 +46,7 @@ struct TableFiles {
 /// Files of a folder or pattern come by name. Where `text` is not one file's name, folders called `key=value` in the
 /// path of a file give it columns: percent-encoded characters are decoded, and __HIVE_DEFAULT_PARTITION__ is null.
 /// Errors: usage (a file's extension is unknown); invalid_input: nothing is found, or folders differ in their keys.
+/// That these are text is seen to by whoever reads the files.
 Result<TableFiles> find_files(std::string_view text);
 
 }  // namespace garuda::io

@@ -97,6 +97,7 @@ Result<std::vector<FileField>> read_fields(TableFiles const& files) {
     }
     fields.push_back(std::move(file_field));
   }
+  GARUDA_TRY(check_folder_names(files));
   auto const& keys = files.files.front().keys;
   for (std::size_t i = 0; i < keys.size(); ++i) {
     auto const id = files.has_integers(i) ? TypeId::int64 : TypeId::utf8;

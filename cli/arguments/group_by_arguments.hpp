@@ -7,9 +7,7 @@
 #include "cli/arguments/run_arguments.hpp"
 #include "garuda/error.hpp"
 #include "garuda/group_by.hpp"
-#include "garuda/table.hpp"
 #include "io/table_files.hpp"
-#include "spill/group_by/file_group_by.hpp"
 
 namespace garuda::cli {
 
@@ -32,12 +30,5 @@ void add_group_by_options(CLI::App& app, GroupByArguments& arguments);
 
 /// Errors: as to_request of a join.
 Result<GroupByRequest> to_request(GroupByArguments const& arguments);
-
-/// Reads of the file the columns that `request` uses, and no others. Errors: as io::read_table.
-Result<Table> read_input(GroupByRequest const& request);
-
-/// The group-by of the file, of the columns that `request` uses and no others: a memory limit holds for the table, too.
-/// Errors: those of io::read_fields.
-Result<spill::FileGroupBy> group_by_of_file(GroupByRequest const& request);
 
 }  // namespace garuda::cli

@@ -1,29 +1,24 @@
 // The limit on threads that --threads sets.
 #pragma once
 
-#include <cstdint>
-#include <memory>
+#include <tbb/global_control.h>
 
-#include "garuda/error.hpp"
+#include <cstdint>
+#include <optional>
 
 namespace garuda::cli {
 
-/// Sets how many threads read and write files beside oneTBB's, Arrow's, and returns how many did; 0: there are none.
-/// Requires: threads > 0.
-Result<std::uint32_t> set_file_threads(std::uint32_t threads);
-
-/// Limits the threads of oneTBB and of Arrow to `threads` while it lives; 0 leaves them.
+/// Limits the threads of oneTBB to `threads` while it lives; 0 leaves them.
 class ThreadLimit {
  public:
-  static Result<ThreadLimit> set(std::uint32_t threads);
-  ThreadLimit(ThreadLimit&&) noexcept;
-  ThreadLimit& operator=(ThreadLimit&&) noexcept;
-  ~ThreadLimit();
+  explicit ThreadLimit(std::uint32_t threads) {
+    if (threads != 0) control_.emplace(tbb::global_control::max_allowed_parallelism, threads);
+  }
+  ThreadLimit(ThreadLimit const&) = delete;
+  ThreadLimit& operator=(ThreadLimit const&) = delete;
 
  private:
-  struct Limit;
-  explicit ThreadLimit(std::unique_ptr<Limit> limit);
-  std::unique_ptr<Limit> limit_;
+  std::optional<tbb::global_control> control_;
 };
 
 }  // namespace garuda::cli

@@ -1,9 +1,9 @@
 // In place of the commands on files, in a build without files (GARUDA_FILES=OFF): what they would need is said.
 #include <string>
 
-#include "cli/arguments/threads.hpp"
 #include "cli/commands.hpp"
 #include "cli/exit_code.hpp"
+#include "cli/file_commands.hpp"
 
 namespace garuda::cli {
 namespace {
@@ -38,7 +38,9 @@ void add_batch_command(CLI::App& app, Context& context) {
   add_command(app, context, "batch", "run commands, one a line, in one process");
 }
 
-// There are none.
-Result<std::uint32_t> set_file_threads(std::uint32_t) { return 0; }
+Result<FileCommands const*> load_file_commands() {
+  return fail(ErrorCode::usage,
+              "files are neither read nor written by this garuda, which was built without (GARUDA_FILES=OFF)");
+}
 
 }  // namespace garuda::cli

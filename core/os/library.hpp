@@ -1,6 +1,7 @@
 // Libraries that are loaded at run time.
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
 #include <string>
 
@@ -8,11 +9,17 @@
 
 namespace garuda::os {
 
+/// When a library's own calls into others are bound.
+enum class Binding : std::uint8_t {
+  at_once,      ///< a function that nobody has is an error of loading
+  when_called,  ///< quicker by a third where there are many; a function that nobody has ends the process at its call
+};
+
 /// A library that stays loaded until the process ends.
 class LoadedLibrary {
  public:
   /// Loads `file`: a path, or a name that the system looks for. Errors: no_device, with the system's reason.
-  static Result<LoadedLibrary> load(std::filesystem::path const& file);
+  static Result<LoadedLibrary> load(std::filesystem::path const& file, Binding binding = Binding::at_once);
 
   /// The address of what the library exports as `name`. Errors: no_device, with the system's reason.
   Result<void*> find(char const* name) const;

@@ -1,5 +1,6 @@
 #include "io/columns/file_rows.hpp"
 
+#include <arrow/util/utf8.h>
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -22,12 +23,24 @@ arrow::Result<std::shared_ptr<arrow::Array>> repeated(std::optional<std::string>
 
 }  // namespace
 
+Result<void> check_folder_names(TableFiles const& files) {
+  arrow::util::InitializeUTF8();
+  for (auto const& file : files.files)
+    for (auto const& [key, value] : file.keys)
+      if (!arrow::util::ValidateUTF8(key) || !arrow::util::ValidateUTF8(value.value_or("")) ||
+          key.find('\0') != std::string::npos)
+        return tl::unexpected(
+            Error(ErrorCode::invalid_input, "a folder's name is not UTF-8").wrap("cannot read " + file.path.string()));
+  return {};
+}
+
 Result<FolderColumns> FolderColumns::make(TableFiles const& files, ReadOptions const& options) {
   FolderColumns result;
   result.files_ = &files;
   result.file_options_ = options;
   auto const& keys = files.files.front().keys;
   if (keys.empty()) return result;
+  GARUDA_TRY(check_folder_names(files));
   GARUDA_TRY_ASSIGN(auto const fields, read_fields(files.files.front().path));
   auto& names = result.file_options_.columns;
   for (std::size_t i = 0; i < keys.size(); ++i) {

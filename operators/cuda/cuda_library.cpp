@@ -3,10 +3,10 @@
 #include <fmt/format.h>
 
 #include <filesystem>
-#include <system_error>
 
 #include "core/os/environment.hpp"
 #include "core/os/library.hpp"
+#include "core/os/own_library.hpp"
 
 namespace garuda::cuda {
 namespace {
@@ -32,16 +32,7 @@ ErrorCode code_of(std::int32_t code) {
 
 std::vector<std::filesystem::path> files_to_try() {
   if (auto const named = os::path_variable(kFileVariable)) return {*named};
-  auto const name = os::library_file_name("garuda_cuda");
-  std::vector<std::filesystem::path> files;
-  if (auto const folder = os::own_folder(); !folder.empty())
-    for (auto const* const place : {".", "garuda", "../lib", GARUDA_PLUGIN_FOLDER}) {
-      auto const file = (folder / place / name).lexically_normal();
-      std::error_code ignored;
-      if (std::filesystem::exists(file, ignored)) files.push_back(file);
-    }
-  files.emplace_back(name);
-  return files;
+  return os::own_library_files("garuda_cuda");
 }
 
 }  // namespace

@@ -6,12 +6,13 @@ import json
 import os
 import pty
 import re
+import shutil
 import subprocess
 
 import pyarrow as pa
 import pytest
 import tables
-from command import ROOT
+from command import COMMAND, ROOT
 
 
 @pytest.fixture
@@ -112,6 +113,24 @@ def test_version(garuda):
     assert (done.returncode, done.stderr) == (0, "")
     name, version = done.stdout.split()
     assert name == "garuda" and version.count(".") == 2
+
+
+def test_the_library_for_files_finds_all_that_it_calls(garuda):
+    tables.write(garuda.folder / "t.csv", pa.table({"id": [1, 2, 1]}))
+    done = garuda.run("group-by", "t.csv", "--keys", "id", env={**garuda.environment(), "LD_BIND_NOW": "1"})
+    assert done.returncode == 0, done.stderr
+
+
+def test_without_the_library_for_files(garuda):
+    tables.write(garuda.folder / "t.csv", pa.table({"id": [1, 2, 1]}))
+    (garuda.folder / "alone").mkdir()
+    alone = shutil.copy(COMMAND, garuda.folder / "alone/garuda")
+    assert subprocess.run([alone, "--version"], capture_output=True, check=True).stdout
+    for command in ["group-by", "t.csv", "--keys", "id", "-o", "none.csv"], ["explain", "group-by", "t.csv", "--keys", "id"]:
+        done = subprocess.run([alone, *command], cwd=garuda.folder, capture_output=True, text=True, check=False)
+        assert done.returncode == 5 and done.stderr.startswith("garuda: ") and done.stderr.count("\n") == 1
+        assert "libgaruda_files.so" in done.stderr
+    assert not (garuda.folder / "none.csv").exists()
 
 
 def test_devices(on_lavapipe):

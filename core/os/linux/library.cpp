@@ -16,8 +16,8 @@ tl::unexpected<Error> last_failure() {
 
 }  // namespace
 
-Result<LoadedLibrary> LoadedLibrary::load(std::filesystem::path const& file) {
-  void* const handle = dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL);
+Result<LoadedLibrary> LoadedLibrary::load(std::filesystem::path const& file, Binding binding) {
+  void* const handle = dlopen(file.c_str(), (binding == Binding::at_once ? RTLD_NOW : RTLD_LAZY) | RTLD_LOCAL);
   if (handle == nullptr) return last_failure();
   return LoadedLibrary(handle);
 }

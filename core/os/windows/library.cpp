@@ -5,7 +5,7 @@
 
 namespace garuda::os {
 
-Result<LoadedLibrary> LoadedLibrary::load(std::filesystem::path const& file) {
+Result<LoadedLibrary> LoadedLibrary::load(std::filesystem::path const& file, Binding) {
   auto* const handle = ::LoadLibraryW(file.c_str());
   if (handle == nullptr) return fail(ErrorCode::no_device, file.string() + ": " + last_error_message());
   return LoadedLibrary(handle);

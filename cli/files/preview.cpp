@@ -1,4 +1,4 @@
-#include "cli/terminal/preview.hpp"
+#include "cli/files/preview.hpp"
 
 #include <fmt/format.h>
 

@@ -1,4 +1,4 @@
-#include "cli/later_calibration.hpp"
+#include "cli/files/later_calibration.hpp"
 
 #include <atomic>
 #include <exception>

@@ -1,4 +1,4 @@
-#include "cli/terminal/run_stats.hpp"
+#include "cli/files/run_stats.hpp"
 
 #include <fmt/format.h>
 
@@ -81,6 +81,7 @@ std::string stats_table(RunStats const& stats, Plan const& plan, FileTimes const
     text += fmt::format("rows    {} left, {} right, {} out\n", stats.rows_left, stats.rows_right, stats.rows_out);
   text += fmt::format("time    {} ms; files: read {} ms, write {} ms; in all {} ms\n", milliseconds(stats.total_ns),
                       milliseconds(times.read_ns), milliseconds(times.write_ns), milliseconds(times.elapsed_ns));
+  text += fmt::format("library for files loaded in {} ms\n", milliseconds(times.library_ns));
   text +=
       fmt::format("engine  made in {} ms, device opened in {} ms, {} ms waited for\n", milliseconds(times.engine_ns),
                   milliseconds(times.device_open_ns), milliseconds(times.engine_wait_ns));
@@ -118,6 +119,7 @@ std::string stats_json(RunStats const& stats, Plan const& plan, FileTimes const&
   object["engine_ns"] = times.engine_ns;
   object["device_open_ns"] = times.device_open_ns;
   object["engine_wait_ns"] = times.engine_wait_ns;
+  object["library_ns"] = times.library_ns;
   object["read_ns"] = times.read_ns;
   object["read_bytes"] = times.read_bytes;
   object["write_ns"] = times.write_ns;

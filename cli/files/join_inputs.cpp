@@ -1,4 +1,4 @@
-#include "cli/join_inputs.hpp"
+#include "cli/files/join_inputs.hpp"
 
 #include <algorithm>
 #include <limits>
