@@ -2,20 +2,19 @@
 
 namespace garuda::vk {
 
-Lane::Lane(Device& device, Queue& queue, LaneOptions const& options, Timeline timeline, PhaseTimer timer)
+Lane::Lane(Device& device, Queue& queue, LaneOptions const& options, PhaseTimer timer)
     : device_(device),
       queue_(queue),
       reads_in_place_(options.reads_in_place),
       arena_(device, options.block_bytes),
-      timeline_(std::move(timeline)),
+      timeline_(device, queue, options.name),
       timer_(std::move(timer)),
       descriptors_(device) {}
 
 Result<std::unique_ptr<Lane>> Lane::create(Device& device, LaneOptions const& options) {
   Queue& queue = device.graphics_queue();
-  GARUDA_TRY_ASSIGN(Timeline timeline, Timeline::create(device, queue, options.name));
   GARUDA_TRY_ASSIGN(PhaseTimer timer, PhaseTimer::create(device, queue));
-  auto lane = std::unique_ptr<Lane>(new Lane(device, queue, options, std::move(timeline), std::move(timer)));
+  auto lane = std::unique_ptr<Lane>(new Lane(device, queue, options, std::move(timer)));
   GARUDA_TRY_ASSIGN(lane->transfer_, Transfer::create(device, queue, options.transfer));
   VkCommandPoolCreateInfo const info{
       .sType = VK_STRUCTURE_TYPE_COMMAND_POOL_CREATE_INFO,

@@ -65,7 +65,7 @@ class Lane {
   Result<void> reset();
 
  private:
-  Lane(Device& device, Queue& queue, LaneOptions const& options, Timeline timeline, PhaseTimer timer);
+  Lane(Device& device, Queue& queue, LaneOptions const& options, PhaseTimer timer);
 
   Result<VkCommandBuffer> next_command_buffer();
 

@@ -23,22 +23,26 @@ Timeline::~Timeline() {
   if (timeline_.semaphore) device_->keep_timeline(std::move(timeline_));
 }
 
-Result<Timeline> Timeline::create(Device& device, Queue& queue, char const* name) {
-  if (auto kept = device.take_timeline()) {
-    device.set_name(kept->semaphore.get(), VK_OBJECT_TYPE_SEMAPHORE, name);
-    return Timeline(device, queue, std::move(*kept));
+Result<void> Timeline::take_semaphore() {
+  if (auto kept = device_->take_timeline()) {
+    timeline_ = std::move(*kept);
+    device_->set_name(timeline_.semaphore.get(), VK_OBJECT_TYPE_SEMAPHORE, name_);
+    return {};
   }
   VkSemaphoreTypeCreateInfo const type{.sType = VK_STRUCTURE_TYPE_SEMAPHORE_TYPE_CREATE_INFO,
                                        .semaphoreType = VK_SEMAPHORE_TYPE_TIMELINE,
                                        .initialValue = 0};
   VkSemaphoreCreateInfo const info{.sType = VK_STRUCTURE_TYPE_SEMAPHORE_CREATE_INFO, .pNext = &type};
   VkSemaphore semaphore = VK_NULL_HANDLE;
-  GARUDA_TRY(check(device.fn().vkCreateSemaphore(device.handle(), &info, nullptr, &semaphore), "vkCreateSemaphore"));
-  device.set_name(semaphore, VK_OBJECT_TYPE_SEMAPHORE, name);
-  return Timeline(device, queue, {Unique<VkSemaphore>(device.owner(), semaphore)});
+  GARUDA_TRY(
+      check(device_->fn().vkCreateSemaphore(device_->handle(), &info, nullptr, &semaphore), "vkCreateSemaphore"));
+  timeline_.semaphore = Unique<VkSemaphore>(device_->owner(), semaphore);
+  device_->set_name(semaphore, VK_OBJECT_TYPE_SEMAPHORE, name_);
+  return {};
 }
 
 Result<Ticket> Timeline::submit(std::span<VkCommandBuffer const> commands, std::span<Ticket const> waits) {
+  if (!timeline_.semaphore) GARUDA_TRY(take_semaphore());
   std::vector<VkCommandBufferSubmitInfo> buffers;
   for (VkCommandBuffer buffer : commands) {
     buffers.push_back({.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_SUBMIT_INFO, .commandBuffer = buffer});

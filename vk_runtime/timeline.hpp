@@ -31,15 +31,16 @@ struct WaitOptions {
   std::optional<std::chrono::nanoseconds> timeout;
 };
 
-/// A timeline semaphore, lent by its device, with the queue it counts the submissions of. One per lane: not
-/// thread-safe; movable until a ticket was handed out. Its submissions are complete when it goes.
+/// A timeline semaphore, lent by its device from the first submission on (0.3 ms by NVIDIA's driver), with the queue it
+/// counts the submissions of. One per lane: not thread-safe; movable until a ticket was handed out. Its submissions are
+/// complete when it goes.
 class Timeline {
  public:
+  /// `queue` outlives the timeline; other timelines may share it. `name` lives for ever.
+  Timeline(Device& device, Queue& queue, char const* name = "timeline")
+      : device_(&device), queue_(&queue), name_(name) {}
   Timeline(Timeline&&) = default;
   ~Timeline();
-
-  /// `queue` outlives the timeline; other timelines may share it.
-  static Result<Timeline> create(Device& device, Queue& queue, char const* name = "timeline");
 
   /// Submits `commands`, to start after every ticket of `waits`; returns the ticket of its completion. Submissions of
   /// one timeline reach their tickets in order. What one submission wrote becomes visible to a later one of the same
@@ -57,11 +58,11 @@ class Timeline {
   Ticket last() const noexcept { return {timeline_.semaphore.get(), timeline_.value}; }
 
  private:
-  Timeline(Device& device, Queue& queue, TimelineSemaphore timeline)
-      : device_(&device), queue_(&queue), timeline_(std::move(timeline)) {}
+  Result<void> take_semaphore();
 
   Device* device_;
   Queue* queue_;
+  char const* name_;
   TimelineSemaphore timeline_;
 };
 

@@ -43,8 +43,10 @@ TEST_F(SubmissionTest, TicketsAreReachedInOrder) {
 }
 
 TEST_F(SubmissionTest, WaitsEndWhenCancelledOrTooLong) {
-  Timeline const timeline = value_of(Timeline::create(*device_, lane_->queue()));
-  Ticket const never{timeline.last().semaphore, timeline.last().value + 1};
+  Timeline timeline(*device_, lane_->queue());
+  Ticket const first = value_of(timeline.submit({}));
+  ASSERT_TRUE(timeline.wait(first));
+  Ticket const never{first.semaphore, first.value + 1};
   EXPECT_FALSE(value_of(timeline.reached(never)));
   std::atomic<bool> cancelled{true};
   auto const stopped = timeline.wait(never, {.cancelled = &cancelled, .timeout = {}});
@@ -59,18 +61,20 @@ TEST_F(SubmissionTest, WaitsEndWhenCancelledOrTooLong) {
 TEST_F(SubmissionTest, TimelinesAreLentAgain) {
   Ticket done;
   {
-    Timeline timeline = value_of(Timeline::create(*device_, lane_->queue()));
+    Timeline timeline(*device_, lane_->queue());
     done = value_of(timeline.submit({}));
     ASSERT_TRUE(timeline.wait(done));
   }
-  Timeline next = value_of(Timeline::create(*device_, lane_->queue()));
-  EXPECT_EQ(next.last().semaphore, done.semaphore);
-  EXPECT_TRUE(value_of(next.reached(next.last())));
+  Timeline next(*device_, lane_->queue());
+  EXPECT_TRUE(value_of(next.reached(next.last()))) << "nothing was submitted";
   Ticket const later = value_of(next.submit({}, {&done, 1}));
+  EXPECT_EQ(later.semaphore, done.semaphore);
   EXPECT_EQ(later.value, done.value + 1);
   ASSERT_TRUE(next.wait(later));
-  Timeline const other = value_of(Timeline::create(*device_, lane_->queue()));
-  EXPECT_NE(other.last().semaphore, done.semaphore);
+  Timeline other(*device_, lane_->queue());
+  Ticket const beside = value_of(other.submit({}));
+  EXPECT_NE(beside.semaphore, done.semaphore);
+  ASSERT_TRUE(other.wait(beside));
 }
 
 TEST_F(SubmissionTest, DroppedRecordersAreTakenBack) {

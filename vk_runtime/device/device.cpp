@@ -88,8 +88,8 @@ std::vector<char const*> enabled_extensions(DeviceFeatures const& features, std:
 }
 
 /// `transfer`: nullptr for none of these queues; `low_priority_by`: nullptr for the usual one.
-Result<VkDevice> create_handle(PhysicalDevice const& physical, std::span<std::string const> offered,
-                               QueueFamily const* transfer, char const* low_priority_by) {
+Result<VkDevice> create_handle(PhysicalDevice const& physical, QueueFamily const* transfer,
+                               char const* low_priority_by) {
   VkDeviceQueueGlobalPriorityCreateInfoKHR const low{
       .sType = VK_STRUCTURE_TYPE_DEVICE_QUEUE_GLOBAL_PRIORITY_CREATE_INFO_KHR,
       .globalPriority = VK_QUEUE_GLOBAL_PRIORITY_LOW_KHR};
@@ -110,7 +110,7 @@ Result<VkDevice> create_handle(PhysicalDevice const& physical, std::span<std::st
                       .pQueuePriorities = priorities.data()});
   }
   EnabledFeatures const features(physical.traits.features);
-  std::vector<char const*> extensions = enabled_extensions(physical.traits.features, offered);
+  std::vector<char const*> extensions = enabled_extensions(physical.traits.features, physical.extensions);
   if (low_priority_by != nullptr) extensions.push_back(low_priority_by);
   VkDeviceCreateInfo const info{.sType = VK_STRUCTURE_TYPE_DEVICE_CREATE_INFO,
                                 .pNext = &features.core,
@@ -142,12 +142,11 @@ Result<std::unique_ptr<Device>> Device::create(Instance const& instance, Physica
     return fail(ErrorCode::no_device, fmt::format("{} cannot be used: {}", physical.traits.name, *reason));
   }
   auto device = std::unique_ptr<Device>(new Device);
-  auto const offered = extension_names(physical.handle);
   auto const* const transfer = options.single_queue ? nullptr : transfer_family(physical.traits);
-  auto const* const low_priority_by = options.single_queue ? nullptr : priority_extension(offered);
-  auto made = create_handle(physical, offered, transfer, low_priority_by);
+  auto const* const low_priority_by = options.single_queue ? nullptr : priority_extension(physical.extensions);
+  auto made = create_handle(physical, transfer, low_priority_by);
   // A family may offer other priorities alone, and a system forbid them all.
-  if (!made && low_priority_by != nullptr) made = create_handle(physical, offered, transfer, nullptr);
+  if (!made && low_priority_by != nullptr) made = create_handle(physical, transfer, nullptr);
   GARUDA_TRY_ASSIGN(VkDevice const handle, std::move(made));
   volkLoadDeviceTable(&device->fn_, handle);
   device->handle_ = Unique<VkDevice>({handle, &device->fn_}, handle);

@@ -185,7 +185,7 @@ Result<std::vector<PhysicalDevice>> Instance::physical_devices() const {
   GARUDA_TRY(check(vkEnumeratePhysicalDevices(handle(), &count, handles.data()), "vkEnumeratePhysicalDevices"));
   handles.resize(count);
   std::vector<PhysicalDevice> devices;
-  for (VkPhysicalDevice device : handles) devices.push_back({device, query_traits(device)});
+  for (VkPhysicalDevice device : handles) devices.push_back(query_device(device));
   return devices;
 }
 

@@ -1,4 +1,4 @@
-// Reads DeviceTraits from a physical device.
+// Reads what a physical device offers.
 #include <volk.h>
 
 #include <algorithm>
@@ -213,8 +213,6 @@ void read_memory(VkPhysicalDevice device, DeviceTraits& traits) {
   }
 }
 
-}  // namespace
-
 std::vector<std::string> extension_names(VkPhysicalDevice device) {
   std::uint32_t count = 0;
   if (vkEnumerateDeviceExtensionProperties(device, nullptr, &count, nullptr) != VK_SUCCESS) return {};
@@ -225,8 +223,11 @@ std::vector<std::string> extension_names(VkPhysicalDevice device) {
   return names;
 }
 
-DeviceTraits query_traits(VkPhysicalDevice device) {
-  DeviceTraits traits;
+}  // namespace
+
+PhysicalDevice query_device(VkPhysicalDevice device) {
+  PhysicalDevice queried{device, {}, {}};
+  DeviceTraits& traits = queried.traits;
   VkPhysicalDeviceProperties properties{};
   vkGetPhysicalDeviceProperties(device, &properties);
   traits.name = properties.deviceName;
@@ -240,12 +241,12 @@ DeviceTraits query_traits(VkPhysicalDevice device) {
   read_queue_families(device, traits);
   read_memory(device, traits);
   if (properties.apiVersion >= VK_API_VERSION_1_3) {
-    std::vector<std::string> const extensions = extension_names(device);
-    read_properties(device, contains(extensions, VK_EXT_EXTERNAL_MEMORY_HOST_EXTENSION_NAME), traits);
-    read_features(device, extensions, traits.features);
+    queried.extensions = extension_names(device);
+    read_properties(device, contains(queried.extensions, VK_EXT_EXTERNAL_MEMORY_HOST_EXTENSION_NAME), traits);
+    read_features(device, queried.extensions, traits.features);
   }
   derive_traits(traits);
-  return traits;
+  return queried;
 }
 
 }  // namespace garuda::vk

@@ -185,8 +185,8 @@ struct ArenaMark {
 /// prefers is not given: few blocks are worth more here.
 class MemoryArena {
  public:
-  /// `block_bytes`: size of an ordinary block; smaller ones are taken of host memory, each as large as all before it,
-  /// and when the pool cannot give that much.
+  /// `block_bytes`: size of an ordinary block; smaller ones are taken at first, each as large as all before it of its
+  /// type, and when the pool cannot give that much.
   explicit MemoryArena(Device& device, std::uint64_t block_bytes = std::uint64_t{64} << 20);
   MemoryArena(MemoryArena const&) = delete;
   MemoryArena& operator=(MemoryArena const&) = delete;

@@ -49,11 +49,11 @@ UploadMode default_upload_mode(DeviceTraits const& traits) noexcept {
   return traits.unified_memory && traits.device_memory_mappable() ? UploadMode::map : UploadMode::stage;
 }
 
-Transfer::Transfer(Device& device, TransferOptions const& options, Timeline timeline)
+Transfer::Transfer(Device& device, Queue& queue, TransferOptions const& options)
     : device_(device),
       options_(options),
       arena_(device, options.segment_bytes * options.segments),
-      timeline_(std::move(timeline)) {}
+      timeline_(device, queue, "transfer") {}
 
 Result<std::unique_ptr<Transfer>> Transfer::create(Device& device, Queue& fallback_queue,
                                                    TransferOptions const& options) {
@@ -68,8 +68,7 @@ Result<std::unique_ptr<Transfer>> Transfer::create(Device& device, Queue& fallba
   }
   auto* const own_queue = device.transfer_queue(options.queue);
   Queue& queue = own_queue != nullptr ? *own_queue : fallback_queue;
-  GARUDA_TRY_ASSIGN(Timeline timeline, Timeline::create(device, queue, "transfer"));
-  auto transfer = std::unique_ptr<Transfer>(new Transfer(device, chosen, std::move(timeline)));
+  auto transfer = std::unique_ptr<Transfer>(new Transfer(device, queue, chosen));
   GARUDA_TRY(transfer->create_command_pool(queue.family()));
   return transfer;
 }

@@ -99,7 +99,7 @@ class Transfer {
     std::span<std::byte> destination;
   };
 
-  Transfer(Device& device, TransferOptions const& options, Timeline timeline);
+  Transfer(Device& device, Queue& queue, TransferOptions const& options);
 
   Result<void> create_command_pool(std::uint32_t family);
   Result<VkCommandBuffer> take_commands();
