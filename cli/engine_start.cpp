@@ -95,6 +95,8 @@ void EngineStart::let_drivers_load() {
   times_.waited_ns += waiting.elapsed_ns();
 }
 
+bool EngineStart::is_on_its_way() const { return made_.wait_for(std::chrono::seconds(0)) != std::future_status::ready; }
+
 Result<std::shared_ptr<Engine>> EngineStart::take() {
   Stopwatch const waiting;
   auto const& made = made_.get();

@@ -27,6 +27,9 @@ class EngineStart {
   /// other up; behind a driver's it costs nothing, for opening a device takes longer than such files.
   void let_drivers_load();
 
+  /// Whether `take` waits.
+  bool is_on_its_way() const;
+
   /// Waits for the engine. Once. Errors: those of Engine::create.
   Result<std::shared_ptr<Engine>> take();
 

@@ -9,6 +9,7 @@
 #include <arrow/csv/api.h>
 #include <arrow/extension_type.h>
 #include <arrow/io/file.h>
+#include <arrow/io/memory.h>
 #include <arrow/ipc/reader.h>
 #include <arrow/ipc/writer.h>
 #include <arrow/memory_pool.h>

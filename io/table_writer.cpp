@@ -16,6 +16,11 @@ tl::unexpected<Error> unwritten(arrow::Status const& status, std::string const& 
   return tl::unexpected(to_error(status, system_failed ? ErrorCode::output : ErrorCode::invalid_input, sentence));
 }
 
+decltype(&make_csv_writer) writer_of(FileFormat format) {
+  if (format == FileFormat::parquet) return make_parquet_writer;
+  return format == FileFormat::ipc ? make_ipc_writer : make_csv_writer;
+}
+
 }  // namespace
 
 struct TableWriter::State {
@@ -28,6 +33,23 @@ struct TableWriter::State {
   State(Schema schema_of_rows, os::OutputFile output)
       : schema(std::move(schema_of_rows)), file(std::move(output)), sentence("cannot write " + file.path().string()) {}
 };
+
+void TableWriter::prepare(std::filesystem::path const& path) {
+  auto const format = output_format_of(path);
+  if (!format) return;
+  auto const compression = compression_for(*format, std::nullopt);
+  auto const values = arrow::MakeArrayOfNull(arrow::int64(), 1, memory_pool());
+  if (!compression || !values.ok()) return;
+  auto const row = arrow::RecordBatch::Make(arrow::schema({arrow::field("", arrow::int64())}), 1, {*values});
+  RowWriterOptions options;
+  options.row_group_rows = 1;
+  options.row_group_bytes = 1;
+  options.writes_behind = false;
+  options.threads = 1;
+  options.compression = *compression;
+  auto const writer = writer_of(*format)(row->schema(), std::make_shared<arrow::io::MockOutputStream>(), options);
+  if (writer.ok() && (*writer)->write(row).ok()) (void)(*writer)->finish();
+}
 
 Result<TableWriter> TableWriter::open(std::filesystem::path const& path, Schema const& schema,
                                       WriteOptions const& options) {
@@ -43,12 +65,9 @@ Result<TableWriter> TableWriter::open(os::OutputFile file, Schema const& schema,
   auto state = std::make_unique<State>(schema, std::move(file));
   GARUDA_ARROW_TRY_ASSIGN(state->sink, arrow::io::FileOutputStream::Open(state->file.release_descriptor()),
                           ErrorCode::output, state->sentence);
-  auto const make = format == FileFormat::parquet ? make_parquet_writer
-                    : format == FileFormat::ipc   ? make_ipc_writer
-                                                  : make_csv_writer;
-  auto rows = make(arrow_schema, state->sink,
-                   {options.row_group_rows, options.row_group_bytes, options.writes_behind, options.threads,
-                    compression, options.packs_integers});
+  auto rows = writer_of(format)(arrow_schema, state->sink,
+                                {options.row_group_rows, options.row_group_bytes, options.writes_behind,
+                                 options.threads, compression, options.packs_integers});
   if (!rows.ok()) return unwritten(rows.status(), state->sentence);
   state->rows = *std::move(rows);
   return TableWriter(std::move(state));

@@ -40,6 +40,7 @@ Result<void> FileRun::run(std::function<Result<void>()> const& body) {
 }
 
 Result<std::shared_ptr<Engine>> FileRun::engine() {
+  if (request_.output && start_.engine().is_on_its_way()) io::TableWriter::prepare(*request_.output);
   auto engine = start_.engine().take();
   times_.engine_ns = start_.engine().times().made_ns;
   times_.device_open_ns = start_.engine().times().opened_ns;

@@ -197,7 +197,9 @@ Result<DeviceTable> upload_table(TableView table, std::span<std::size_t const> w
                                  UploadOptions const& options) {
   GARUDA_TRY_ASSIGN(auto outline, outline_table(table, wanted, device));
   auto& [state, columns] = outline;
-  GARUDA_TRY_ASSIGN(auto const way, vulkan::upload_on(*device.open.device, options.upload));
+  bool const has_strings = columns.size() < state->stored.size();
+  auto const bytes = has_strings ? vulkan::kManyBytes : state->rows * row_bytes(columns);
+  GARUDA_TRY_ASSIGN(auto const way, vulkan::upload_on(*device.open.device, options.upload, bytes));
   bool const is_mapped = vulkan::mode_of(way) == vk::UploadMode::map;
   auto const use = is_mapped ? vk::MemoryUse::device_mapped : vk::MemoryUse::device;
   GARUDA_TRY(take_columns(columns, use, *state));

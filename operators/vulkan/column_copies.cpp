@@ -11,12 +11,16 @@ constexpr std::uint64_t kPinnedPieceBytes = std::uint64_t{32} << 20;
 constexpr std::uint32_t kPinnedThreads = 4;  // that keep the device's copies queued
 /// Less than this takes less time than a further thread takes to start, and to find its staging memory.
 constexpr std::uint64_t kLeastThreadBytes = vk::kSourcePieceBytes;
+/// Over PCIe the host writes so much in less time than a staged copy is submitted and waited for.
+constexpr std::uint64_t kMostMappedBytes = std::uint64_t{256} << 10;
 
 }  // namespace
 
-Result<Upload> upload_on(vk::Device const& device, Upload asked) {
+Result<Upload> upload_on(vk::Device const& device, Upload asked, std::uint64_t bytes) {
   auto const& traits = device.traits();
-  auto const upload = asked == Upload::automatic ? upload_of(vk::default_upload_mode(traits)) : asked;
+  bool const is_small = bytes <= kMostMappedBytes && traits.device_memory_mappable();
+  auto const usual = is_small ? Upload::map : upload_of(vk::default_upload_mode(traits));
+  auto const upload = asked == Upload::automatic ? usual : asked;
   GARUDA_TRY(upload_mode(traits, upload));
   return upload;
 }

@@ -25,8 +25,9 @@ struct ColumnCopies {
   std::atomic<bool> const* cancelled = nullptr;
 };
 
-/// What `asked` comes to on this device. Errors: those of upload_mode().
-Result<Upload> upload_on(vk::Device const& device, Upload asked);
+/// What `asked` comes to on this device, for copies of `bytes` in all: few are written to the device's memory by the
+/// host itself, where it can. Errors: those of upload_mode().
+Result<Upload> upload_on(vk::Device const& device, Upload asked, std::uint64_t bytes = kManyBytes);
 
 /// Each direction has a queue of its own where the device has two. Errors: those of CopyTeam::create.
 Result<std::unique_ptr<vk::CopyTeam>> open_copy_team(vk::Device& device, vk::CopyDirection direction,

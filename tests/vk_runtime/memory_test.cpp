@@ -22,8 +22,8 @@ TEST_F(MemoryTest, SubAllocatesFromOneBlock) {
   std::vector<Buffer> buffers;
   for (std::uint64_t bytes : {1, 7, 16, 4'095, 65'537}) buffers.push_back(value_of(arena().buffer({.bytes = bytes})));
   EXPECT_EQ(arena().live(), 5U);
-  EXPECT_EQ(arena().reserved_bytes(), 64 * kMiB);
-  EXPECT_EQ(device_->memory().used_bytes(), 64 * kMiB);
+  EXPECT_EQ(arena().reserved_bytes(), 16 * kMiB);
+  EXPECT_EQ(device_->memory().used_bytes(), 16 * kMiB);
   for (Buffer const& buffer : buffers)
     EXPECT_EQ(buffer.address() != 0, device_->traits().features.buffer_device_address);
 }
@@ -48,18 +48,30 @@ TEST_F(MemoryTest, LargeBuffersGetABlockOfTheirSize) {
   EXPECT_LT(arena().reserved_bytes(), 41 * kMiB);
 }
 
+TEST_F(MemoryTest, FurtherBlocksAreAsLargeAsAllBefore) {
+  std::vector<Buffer> buffers;
+  auto const take = [&](int count) {
+    for (int i = 0; i < count; ++i) buffers.push_back(value_of(arena().buffer({.bytes = 7 * kMiB})));
+    return arena().reserved_bytes() / kMiB;
+  };
+  EXPECT_EQ(take(2), 16U);
+  EXPECT_EQ(take(4), 16U + 32U);
+  EXPECT_EQ(take(9), 16U + 32U + 64U);
+  EXPECT_EQ(take(1), 16U + 32U + 64U + 64U) << "and no larger than an ordinary one";
+}
+
 TEST_F(MemoryTest, ResetKeepsBlocksAndTrimFreesThem) {
   for (int round = 0; round < 5; ++round) {
     {
-      Buffer const a = value_of(arena().buffer({.bytes = 10 * kMiB}));
+      Buffer const a = value_of(arena().buffer({.bytes = 4 * kMiB}));
       Image const b = value_of(arena().image({.format = VK_FORMAT_R32_UINT, .width = 65, .height = 33, .layers = 3}));
       EXPECT_NE(b.layer_view(2), VK_NULL_HANDLE);
       EXPECT_NE(b.array_view(), VK_NULL_HANDLE);
     }
-    EXPECT_GT(arena().used_bytes(), 10 * kMiB);
+    EXPECT_GT(arena().used_bytes(), 4 * kMiB);
     arena().reset();
     EXPECT_EQ(arena().used_bytes(), 0U);
-    EXPECT_EQ(arena().reserved_bytes(), 64 * kMiB);
+    EXPECT_EQ(arena().reserved_bytes(), 16 * kMiB);
   }
   arena().trim();
   EXPECT_EQ(arena().reserved_bytes(), 0U);
@@ -153,7 +165,7 @@ TEST_F(MemoryTest, UnusedBlocksMakeRoomForOthers) {
   device_->memory().set_limit_bytes(64 * kMiB);
   { Buffer const small = value_of(arena().buffer({.bytes = 100})); }
   arena().reset();
-  EXPECT_EQ(arena().reserved_bytes(), 64 * kMiB);
+  EXPECT_EQ(arena().reserved_bytes(), 16 * kMiB);
   // Memory of another type has no block yet, and the limit leaves no room but what is unused.
   auto const image = arena().image({.format = VK_FORMAT_R32_UINT, .width = 2'048, .height = 2'048});
   EXPECT_TRUE(image) << image.error().describe();
