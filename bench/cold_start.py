@@ -3,9 +3,10 @@
 A small table in a CSV file is grouped by `garuda group-by`: on the host, by PATH with its pipelines cached (warm) and by
 PATH with an empty cache folder (first), processes in turn. Between them one more process asks the loader for what PATH
 opens, an instance and a device with one queue, and nothing else (driver alone; not of cuda): what remains beside these
-two and the CPU path's time is garuda's. Needs nothing but Python, garuda and libvulkan.
+two and the CPU path's time is garuda's. All that use the driver begin --pause seconds after the one before them has
+ended: a GPU that has been idle for longer answers later. Needs nothing but Python, garuda and libvulkan.
 
-    ./dev bench cold-start [--path compute] [--rows 1000] [--repeat 15] [--output FILE.json]
+    ./dev bench cold-start [--path compute] [--rows 1000] [--repeat 15] [--pause 0.25] [--output FILE.json]
 """
 
 from __future__ import annotations
@@ -24,8 +25,8 @@ import time
 
 COMMAND = pathlib.Path(os.environ.get("GARUDA_COMMAND", pathlib.Path(__file__).parents[1] / "build/bin/garuda")).resolve()
 DISTINCT_KEYS = 100
-# A process is not begun while the system takes down what the one before had of the driver.
-PAUSE_S = 0.25
+# In which the system takes down what a process had of the driver.
+END_S = 0.1
 
 STRUCTURE_APPLICATION, STRUCTURE_INSTANCE, STRUCTURE_QUEUE, STRUCTURE_DEVICE = 0, 1, 2, 3
 VULKAN_1_3 = 1 << 22 | 3 << 12
@@ -123,17 +124,24 @@ def spread(values: list[float]) -> str:
 class Commands:
     """The processes that are timed."""
 
-    def __init__(self, folder: pathlib.Path, rows: int, path: str) -> None:
+    def __init__(self, folder: pathlib.Path, rows: int, path: str, pause: float) -> None:
         self._folder = folder
         self._path = path
+        self._pause = pause
+        self._driver_left = time.monotonic()
         draw = random.Random(1)
         lines = [f"{draw.randrange(DISTINCT_KEYS)},{i}" for i in range(rows)]
         (folder / "table.csv").write_text("k,v\n" + "\n".join(lines) + "\n")
+
+    def _wait(self, seconds: float) -> None:
+        """Until so long after the last process that used the driver."""
+        time.sleep(max(0, self._driver_left + seconds - time.monotonic()))
 
     def group(self, path: str, cache: str) -> tuple[float, dict]:
         """Milliseconds of the process, and what its --stats=json say."""
         call = [COMMAND, "group-by", "table.csv", "--keys", "k", "--agg", "sum:v", "-o", f"{path}.csv", "--quiet"]
         environment = {**os.environ, "XDG_CACHE_HOME": str(self._folder / cache)}
+        self._wait(END_S if path == "cpu" else self._pause)
         begin = time.perf_counter()
         done = subprocess.run(
             [*call, "--stats=json", "--path", path],
@@ -146,7 +154,8 @@ class Commands:
         took = (time.perf_counter() - begin) * 1e3
         if done.returncode != 0:
             sys.exit(done.stderr.strip())
-        time.sleep(PAUSE_S)
+        if path != "cpu":
+            self._driver_left = time.monotonic()
         return took, json.loads(done.stderr.splitlines()[-1])
 
     def verify(self) -> None:
@@ -158,10 +167,11 @@ class Commands:
         """What open_driver says in a process of its own; nothing of CUDA's."""
         if self._path == "cuda":
             return {}
+        self._wait(self._pause)
         done = subprocess.run([sys.executable, __file__, "--driver"], capture_output=True, text=True, check=False)
         if done.returncode != 0:
             sys.exit(f"the driver alone: {done.stderr.strip()}")
-        time.sleep(PAUSE_S)
+        self._driver_left = time.monotonic()
         return json.loads(done.stdout)
 
 
@@ -219,6 +229,7 @@ def main() -> None:
     parser.add_argument("--path", default="compute", choices=["compute", "graphics", "cuda"])
     parser.add_argument("--rows", type=int, default=1000)
     parser.add_argument("--repeat", type=int, default=15)
+    parser.add_argument("--pause", type=float, default=0.25, help="seconds between processes that use the driver")
     parser.add_argument("--output", type=pathlib.Path, help="writes the samples, JSON")
     parser.add_argument("--driver", action="store_true", help=argparse.SUPPRESS)
     arguments = parser.parse_args()
@@ -227,8 +238,10 @@ def main() -> None:
         os._exit(0)
     if arguments.rows < 1 or arguments.repeat < 1:
         parser.error("--rows and --repeat are at least 1")
+    if not END_S <= arguments.pause < float("inf"):
+        parser.error(f"--pause is at least {END_S}")
     with tempfile.TemporaryDirectory() as folder:
-        commands = Commands(pathlib.Path(folder), arguments.rows, arguments.path)
+        commands = Commands(pathlib.Path(folder), arguments.rows, arguments.path, arguments.pause)
         measured = measure(commands, arguments.path, arguments.repeat)
     print(page(measured, arguments.path))
     if arguments.output:

@@ -85,11 +85,30 @@ Result<CreatedInstance> create_handle(InstanceOptions const& options, bool debug
   return CreatedInstance{instance, debug_utils};
 }
 
-/// Loads the loader's instance-level entry points. They dispatch by their first argument, so the same ones serve every
-/// instance and outlive the one they were asked for with.
+/// Loads those of the loader's instance-level entry points that are called here: looking up all that volk knows takes
+/// 0.7 ms with NVIDIA's driver. They dispatch by their first argument, so the same ones serve every instance and
+/// outlive the one they were asked for with.
 void load_instance_functions(VkInstance instance) {
   static std::once_flag once;
-  std::call_once(once, [&] { volkLoadInstanceOnly(instance); });
+  std::call_once(once, [&] {
+    auto const find = [&]<class Function>(Function& function, char const* name) {
+      function = reinterpret_cast<Function>(vkGetInstanceProcAddr(instance, name));
+      GARUDA_EXPECTS(function != nullptr);
+    };
+    find(vkCreateDevice, "vkCreateDevice");
+    find(vkDestroyInstance, "vkDestroyInstance");
+    find(vkEnumerateDeviceExtensionProperties, "vkEnumerateDeviceExtensionProperties");
+    find(vkEnumeratePhysicalDevices, "vkEnumeratePhysicalDevices");
+    find(vkGetDeviceProcAddr, "vkGetDeviceProcAddr");
+    find(vkGetPhysicalDeviceExternalBufferProperties, "vkGetPhysicalDeviceExternalBufferProperties");
+    find(vkGetPhysicalDeviceFeatures2, "vkGetPhysicalDeviceFeatures2");
+    find(vkGetPhysicalDeviceFormatProperties, "vkGetPhysicalDeviceFormatProperties");
+    find(vkGetPhysicalDeviceMemoryProperties, "vkGetPhysicalDeviceMemoryProperties");
+    find(vkGetPhysicalDeviceMemoryProperties2, "vkGetPhysicalDeviceMemoryProperties2");
+    find(vkGetPhysicalDeviceProperties, "vkGetPhysicalDeviceProperties");
+    find(vkGetPhysicalDeviceProperties2, "vkGetPhysicalDeviceProperties2");
+    find(vkGetPhysicalDeviceQueueFamilyProperties, "vkGetPhysicalDeviceQueueFamilyProperties");
+  });
 }
 
 /// The loader unloads a driver's libraries with the last instance, and some of them cannot be loaded as often as one
