@@ -71,7 +71,7 @@ BackgroundCalibration::BackgroundCalibration(std::filesystem::path folder, std::
   thread_ = std::thread(
       [this, folder = std::move(folder), measurements = std::move(measurements), at_end = std::move(at_end)] {
         // Nobody waits for an answer: plans say what rates they have.
-        (void)measure_missing(folder, measurements, &stopped_, [this] { wait_until_idle(); });
+        (void)measure_missing(folder, measurements, &stopping_->is_wanted, [this] { wait_until_idle(); });
         at_end();
       });
 }
@@ -83,23 +83,26 @@ BackgroundCalibration::~BackgroundCalibration() {
 
 void BackgroundCalibration::stop() noexcept {
   if (!thread_.joinable()) return;
-  if (os::process_id() != process_) return thread_.detach();
-  {
-    std::lock_guard const lock(mutex_);
-    stopped_ = true;
+  if (os::process_id() != process_) {
+    (void)stopping_.release();
+    return thread_.detach();
   }
-  wakes_.notify_all();
+  {
+    std::lock_guard const lock(stopping_->mutex);
+    stopping_->is_wanted = true;
+  }
+  stopping_->wakes.notify_all();
   thread_.join();
 }
 
 void BackgroundCalibration::wait_until_idle() {
   auto quiet_since = std::chrono::steady_clock::now();
-  std::unique_lock lock(mutex_);
-  while (!stopped_) {
+  std::unique_lock lock(stopping_->mutex);
+  while (!stopping_->is_wanted) {
     auto const now = std::chrono::steady_clock::now();
     if (is_busy_()) quiet_since = now;
     if (now - quiet_since >= kQuiet) return;
-    wakes_.wait_for(lock, kLook);
+    stopping_->wakes.wait_for(lock, kLook);
   }
 }
 

@@ -50,11 +50,16 @@ class BackgroundCalibration {
   void wait_until_idle();
   void stop() noexcept;
 
+  struct Stopping {
+    std::atomic<bool> is_wanted{false};
+    std::mutex mutex;
+    std::condition_variable wakes;
+  };
+
   std::function<bool()> is_busy_;
-  std::atomic<bool> stopped_{false};
-  std::mutex mutex_;
-  std::condition_variable wakes_;
-  std::uint64_t process_;  // that has the thread: one that was forked off has not
+  // Not destroyed in a process that was forked off: the C library would wait there for the thread, which it has not.
+  std::unique_ptr<Stopping> stopping_ = std::make_unique<Stopping>();
+  std::uint64_t process_;  // that has the thread
   std::thread thread_;
 };
 

@@ -3,7 +3,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <atomic>
+#include <chrono>
 #include <memory>
+#include <thread>
 #include <vector>
 
 #include "operators/calibrate/background_calibration.hpp"
@@ -28,11 +31,15 @@ TEST(ForkedProcesses, ALockEndsWithItsProcess) {
   EXPECT_TRUE(MeasuringLock::take(folder.path()));
 }
 
+/// The thread waits, as it does nearly always.
 TEST(ForkedProcesses, AForkedProcessEndsWithoutTheThread) {
   vk::ScratchFolder const folder;
   Measurement const nothing{"a", [](MeasuringTime&) { return Result<void>(); }};
+  std::atomic<int> asked = 0;
   auto background = std::make_unique<BackgroundCalibration>(
-      folder.path(), std::vector{nothing}, [] { return true; }, [] {});
+      folder.path(), std::vector{nothing}, [&asked] { return ++asked > 0; }, [] {});
+  while (asked == 0) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  std::this_thread::sleep_for(std::chrono::milliseconds(5));
   auto const child = ::fork();
   if (child == 0) {
     background.reset();
