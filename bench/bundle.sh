@@ -116,9 +116,10 @@ main() {
   done
   # Loaded at run time, so no program names them.
   for library in "$build"/lib/libgaruda_{files,cuda}.so; do
-    [[ ! -e $library ]] || loaded+=("$library")
+    [[ -e $library ]] || continue
+    loaded+=("$library")
+    cp "$library" "$bundle/lib/"
   done
-  cp "${loaded[@]}" "$bundle/lib/"
   copy_libraries "$bundle/lib" "${programs[@]/#/$build/bin/}" "${loaded[@]}"
   copy_vulkan "$bundle"
   find "$bundle" -type f \( -path '*/bin/*' -o -name '*.so*' \) -exec strip --strip-unneeded {} +

@@ -44,9 +44,6 @@ endif()
 
 if(TARGET garuda)
   set(garuda_private_libraries ${CMAKE_INSTALL_LIBDIR}/garuda)
-  file(RELATIVE_PATH garuda_relative_libraries ${CMAKE_INSTALL_FULL_BINDIR}
-       ${CMAKE_INSTALL_PREFIX}/${garuda_private_libraries})
-  set_target_properties(garuda PROPERTIES INSTALL_RPATH "$ORIGIN/${garuda_relative_libraries}")
   install(TARGETS garuda RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT command)
   if(GARUDA_FILES)
     set_target_properties(garuda_files PROPERTIES INSTALL_RPATH "$ORIGIN")

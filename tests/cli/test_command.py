@@ -133,6 +133,22 @@ def test_without_the_library_for_files(garuda):
     assert not (garuda.folder / "none.csv").exists()
 
 
+def test_the_library_for_files_is_looked_for_beside_the_program(garuda):
+    tables.write(garuda.folder / "t.csv", pa.table({"id": [1, 2, 1]}))
+    (garuda.folder / "garuda").mkdir()
+    (garuda.folder / "garuda/libgaruda_files.so").write_bytes(b"of somebody else")
+    path = {"PATH": f"{COMMAND.parent}:{os.environ['PATH']}"}
+    done = subprocess.run(
+        ["garuda", "group-by", "t.csv", "--keys", "id", "--path", "cpu"],
+        cwd=garuda.folder,
+        env={**garuda.environment(), **path},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+
+
 def test_devices(on_lavapipe):
     devices = json.loads(on_lavapipe.run("devices", "--json").stdout)
     assert [device["index"] for device in devices] == list(range(len(devices)))

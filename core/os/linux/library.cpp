@@ -1,6 +1,7 @@
 #include "core/os/library.hpp"
 
 #include <dlfcn.h>
+#include <link.h>
 
 #include <system_error>
 
@@ -32,12 +33,14 @@ std::string library_file_name(std::string const& name) { return "lib" + name + "
 
 std::filesystem::path own_folder() {
   Dl_info info{};
+  link_map* map = nullptr;
   static int const anchor = 0;
-  if (dladdr(&anchor, &info) == 0 || info.dli_fname == nullptr) return {};
+  if (dladdr1(&anchor, &info, reinterpret_cast<void**>(&map), RTLD_DL_LINKMAP) == 0 || map == nullptr) return {};
+  // The program itself is known by its first argument only, which may be the name of anything.
+  if (map->l_name == nullptr || *map->l_name == '\0') return executable().parent_path();
   std::error_code ignored;
-  auto const file = std::filesystem::canonical(info.dli_fname, ignored);
-  // A program started through PATH is known by its first argument only.
-  return ignored ? executable().parent_path() : file.parent_path();
+  auto const file = std::filesystem::canonical(map->l_name, ignored);
+  return ignored ? std::filesystem::path() : file.parent_path();
 }
 
 }  // namespace garuda::os
