@@ -8,6 +8,7 @@
 #include "garuda/error.hpp"
 #include "operators/contract/group_by_kernel.hpp"
 #include "operators/cpu/group_by/accumulators.hpp"
+#include "operators/cpu/group_by/floats/float_range.hpp"
 
 namespace garuda::cpu {
 
