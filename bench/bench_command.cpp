@@ -66,8 +66,10 @@ Result<void> run_operator(OperatorArguments arguments, bool json) {
   return {};
 }
 
-void add_operator_options(Command<OperatorArguments>& command, char const* tuning, char const* floor) {
+void add_operator_options(Bench const& bench, Command<OperatorArguments>& command, char const* tuning,
+                          char const* floor) {
   auto& request = command.request;
+  request.write_table = bench.write_table;
   command.parsed("--path", request.paths, "auto", list_of(parse_path),
                  "Paths, by comma: auto, graphics, compute, cuda, cpu");
   command.device(request.device);
@@ -107,9 +109,8 @@ void add_join_workload(Command<Request>& command, JoinWorkload& workload) {
 void add_join(Bench const& bench) {
   auto const command =
       Command<OperatorArguments>::add(bench, "join", "Joins of synthetic tables, host memory to host memory");
-  command->request.write_table = bench.write_table;
   add_join_workload(*command, command->request.workload.emplace<JoinWorkload>());
-  add_operator_options(*command,
+  add_operator_options(bench, *command,
                        "As for garuda join: address=direct,…; of mode resident: method=global,payload=gather,…",
                        "Also time the bare draws of the graphics path (direct addresses)");
   command->runs(bench, run_operator);
@@ -155,7 +156,6 @@ void add_keyless(Bench const& bench) {
 
 void add_group_by(Bench const& bench) {
   auto const command = Command<OperatorArguments>::add(bench, "group-by", "Group-bys of synthetic tables");
-  command->request.write_table = bench.write_table;
   auto& [workload, functions] = command->request.workload.emplace<GroupByCase>();
   command->parsed("--rows", workload.rows, "", parse_row_count, "Rows: 2^27, 16M, 6e6")->required();
   command->parsed("--groups", workload.groups, "", parse_row_count, "Groups that rows draw from")->required();
@@ -164,7 +164,7 @@ void add_group_by(Bench const& bench) {
                   "Aggregates of one value column: count,sum,min,max,mean,var");
   command->parsed("--value-type", workload.value_type, "i64", parse_value_type, "i32, i64 or f64");
   command->parsed("--distribution", workload.distribution, "uniform", parse_key_distribution, "uniform or zipf:Z");
-  add_operator_options(*command, "As for garuda group-by: address=direct,…; of mode resident: grouping=table,…",
+  add_operator_options(bench, *command, "As for garuda group-by: address=direct,…; of mode resident: grouping=table,…",
                        "Also time one bare additive draw a row, at its group's pixel");
   command->runs(bench, run_operator);
 }

@@ -23,21 +23,26 @@ constexpr std::uint64_t kSmallBytes = std::uint64_t{4} << 20;
   while (true) std::this_thread::sleep_for(std::chrono::hours(24));
 }
 
+template <class T>
+bool is_ready(std::shared_future<T> const& future) {
+  return future.wait_for(std::chrono::seconds(0)) == std::future_status::ready;
+}
+
 }  // namespace
 
 std::optional<std::vector<SharedEngine::Kept>> SharedEngine::kept_;
 
 /// One that could not be made serves nobody; one that is on its way may.
 bool SharedEngine::Kept::serves(EngineStart::Wanted const& wanted) const {
-  bool const is_made = made.wait_for(std::chrono::seconds(0)) == std::future_status::ready;
-  return (!is_made || made.get().engine) && (made_for.devices || !wanted.devices) &&
+  return (!is_ready(made) || made.get().engine) && (made_for.devices || !wanted.devices) &&
          made_for.kept_beside_limit_bytes == wanted.kept_beside_limit_bytes;
 }
 
 EngineStart::EngineStart(RunOptions const& options, std::uint64_t kept_beside_limit_bytes, std::uint64_t input_bytes) {
   auto& kept = SharedEngine::kept_;
   if (!kept) vk::leave_devices_to_process_end();
-  Wanted const wanted{options.path != Path::cpu, kept_beside_limit_bytes, !kept && input_bytes < kSmallBytes};
+  bool const is_small = input_bytes < kSmallBytes;
+  Wanted const wanted{options.path != Path::cpu, kept_beside_limit_bytes, !kept && is_small};
   if (kept) {
     auto const serving = std::ranges::find_if(*kept, [&](auto const& one) { return one.serves(wanted); });
     if (serving != kept->end()) {
@@ -49,12 +54,12 @@ EngineStart::EngineStart(RunOptions const& options, std::uint64_t kept_beside_li
   RunOptions opened;
   opened.path = options.path;
   opened.device = options.device;
-  // Shared with the thread, which may still be at it when this has gone.
+  bool const opens_device = wanted.devices && opened.path != Path::automatic;
   std::promise<void> drivers_loaded;
-  if (wanted.devices && opened.path != Path::automatic && input_bytes < kSmallBytes)
-    drivers_loaded_ = drivers_loaded.get_future();
+  if (opens_device && is_small) drivers_loaded_ = drivers_loaded.get_future();
+  // Shared with the thread, which may still be at it when this has gone.
   auto const make = std::make_shared<std::packaged_task<Made()>>(
-      [wanted, opened, loaded = std::move(drivers_loaded)]() mutable -> Made {
+      [wanted, opened, opens_device, loaded = std::move(drivers_loaded)]() mutable -> Made {
         Stopwatch const watch;
         auto engine = Engine::create({.vulkan = wanted.devices,
                                       .single_queue = wanted.single_queue,
@@ -64,7 +69,7 @@ EngineStart::EngineStart(RunOptions const& options, std::uint64_t kept_beside_li
         loaded.set_value();
         if (!engine) return {tl::unexpected(std::move(engine).error()), made_ns, 0};
         Made made{std::make_shared<Engine>(*std::move(engine)), made_ns, 0};
-        if (!wanted.devices || opened.path == Path::automatic) return made;
+        if (!opens_device) return made;
         Stopwatch const opening;
         (void)(*made.engine)->open_device(opened);  // the run says what is wrong
         made.opened_ns = opening.elapsed_ns();
@@ -95,7 +100,7 @@ void EngineStart::let_drivers_load() {
   times_.waited_ns += waiting.elapsed_ns();
 }
 
-bool EngineStart::is_on_its_way() const { return made_.wait_for(std::chrono::seconds(0)) != std::future_status::ready; }
+bool EngineStart::is_on_its_way() const { return !is_ready(made_); }
 
 Result<std::shared_ptr<Engine>> EngineStart::take() {
   Stopwatch const waiting;
