@@ -68,19 +68,21 @@ void fill(std::span<GatherColumn const> columns, RowSelection<RowId> const& rows
   });
 }
 
-/// A column that is not looked at. On the calling thread.
+/// Gathers a column of a nested type: rows are found in parallel over blocks, values are copied on the calling thread.
 template <class RowId>
 Result<ArrayView> gather_nested(GatherColumn const& column, RowSelection<RowId> const& rows, std::int64_t num_rows,
                                 GatheredMemory& memory) {
   std::vector<ArrowArray const*> parts;
   for (auto const& part : column.parts) parts.push_back(static_cast<ArrowArray const*>(part.values));
   std::vector<NestedRow> taken(static_cast<std::size_t>(num_rows));
-  rows.visit(
-      0, num_rows,
-      [&](std::int64_t i, std::uint32_t batch, std::int64_t row) {
-        taken[static_cast<std::size_t>(i)] = {batch, column.parts[batch].offset + row};
-      },
-      [](std::int64_t) {});
+  RowSelection<RowId>::for_each_block(num_rows, [&](std::int64_t begin, std::int64_t end) {
+    rows.visit(
+        begin, end,
+        [&](std::int64_t i, std::uint32_t batch, std::int64_t row) {
+          taken[static_cast<std::size_t>(i)] = {batch, column.parts[batch].offset + row};
+        },
+        [](std::int64_t) {});
+  });
   GARUDA_TRY_ASSIGN(auto array, take_nested(*column.type.nested, parts, taken));
   ArrayView view;
   view.length = num_rows;

@@ -152,6 +152,7 @@ class RowSelection {
   template <class OnRow, class OnNull>
   void visit(std::int64_t begin, std::int64_t end, OnRow on_row, OnNull on_null) const {
     if (begin == end) return;
+    expect_one_block(begin, end);
     if (auto const batch = block_at(begin).batch) {
       visit_in(begin, end, on_row, on_null, [batch = *batch](std::int64_t) { return batch; });
     } else {
@@ -164,6 +165,7 @@ class RowSelection {
   /// row of nulls has the batch and row of some other one. Requires: the table has rows.
   template <class OnRow>
   void visit_all(std::int64_t begin, std::int64_t end, OnRow on_row) const {
+    if (begin < end) expect_one_block(begin, end);
     auto const* const batches = batches_.as<std::uint32_t>();
     auto const only = begin < end ? block_at(begin).batch : std::nullopt;
     for (auto i = begin; i < end; ++i) {
@@ -220,6 +222,12 @@ class RowSelection {
 
     bool is_dense() const noexcept { return greatest - least < 2 * kGatherBlockRows; }
   };
+
+  /// The batch of a block holds for no row of another block.
+  static void expect_one_block(std::int64_t begin, std::int64_t end) {
+    auto const is_one_block = begin / kGatherBlockRows == (end - 1) / kGatherBlockRows;
+    GARUDA_EXPECTS(is_one_block);
+  }
 
   Block const& block_at(std::int64_t i) const noexcept {
     return blocks_[static_cast<std::size_t>(i / kGatherBlockRows)];
