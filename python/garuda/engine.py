@@ -202,7 +202,7 @@ class Engine:
             tuning=_arguments.tuning_text(all_["tuning"]),
             memory_limit=_arguments.bytes_of(all_["memory_limit"], "memory_limit"),
             device_memory_limit=_arguments.bytes_of(all_["device_memory_limit"], "device_memory_limit"),
-            threads=_arguments.whole_number("threads", threads, 0, 2**32),
+            threads=_arguments.whole_number("threads", threads, 0, 2**12),
             allow_cuda=all_["allow_cuda"],
             expected_rows=_arguments.whole_number("expected_rows", all_["expected_rows"], 0, 2**64),
             strings=all_["strings"],

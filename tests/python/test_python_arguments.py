@@ -42,7 +42,7 @@ OPTIONS: dict[str, list[Any]] = {
     "tuning": [3, [], "speed", {3: 4}],
     "memory_limit": [[], 1.5, "lots", -1, 0, "-1GB", 2**64, "1e30 GB", "nan", True],
     "device_memory_limit": [[], "lots", -1, 2**70],
-    "threads": ["2", 1.5, -1, 2**40, [], False],
+    "threads": ["2", 1.5, -1, 2**40, 4096, [], False],
     "allow_cuda": [None, 1, "yes"],
     "expected_rows": [None, -1, 1.5, 2**64, "many", True],
     "strings": [None, 3, "ascii"],
