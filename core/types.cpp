@@ -146,7 +146,8 @@ Result<StringForm> parse_string_form(std::string_view text) {
   return fail(ErrorCode::usage, fmt::format("strings are given as utf8 or view: '{}'", text));
 }
 
-DataType viewed(DataType type) {
+DataType in_form(DataType type, StringForm form) {
+  if (form != StringForm::view) return type;
   if (type.id == TypeId::utf8 || type.id == TypeId::large_utf8) type.id = TypeId::utf8_view;
   if (type.id == TypeId::binary || type.id == TypeId::large_binary) type.id = TypeId::binary_view;
   return type;

@@ -32,7 +32,7 @@ struct OwnedViewBuffer {
 class KeyDecoder {
  public:
   /// nullopt when a column cannot be told from its codes (booleans, dictionaries, …).
-  /// `types`: of the key columns.
+  /// `types`: of the columns to decode; that of a key column, or of its values as views.
   static std::optional<KeyDecoder> create(EncodedGroupKeys const& keys, std::vector<DataType> types);
 
   std::size_t num_columns() const noexcept { return attributes_.size(); }

@@ -92,8 +92,8 @@ std::string_view to_string(StringForm form) noexcept;
 /// Errors: usage, with the names.
 Result<StringForm> parse_string_form(std::string_view text);
 
-/// The type of a column of strings or binary as views; any other type as it is.
-DataType viewed(DataType type);
+/// What a result makes of `type`: strings and binary as `form` says, any other type as it is.
+DataType in_form(DataType type, StringForm form);
 
 /// Name as Arrow spells it: `int32`, `timestamp[us, tz=UTC]`, `decimal128(12, 2)`, `dictionary<int32, utf8>`.
 std::string to_string(DataType const& type);

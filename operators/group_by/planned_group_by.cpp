@@ -294,7 +294,8 @@ Result<PlannedGroupBy> plan_request(resolve::GroupByRequest const& request, run:
 std::optional<keys::KeyDecoder> key_decoder(resolve::GroupByRequest const& request,
                                             keys::EncodedGroupKeys const& keys) {
   std::vector<DataType> types;
-  for (auto const key : request.columns.keys) types.push_back(request.table.schema()[key].type);
+  for (auto const key : request.columns.keys)
+    types.push_back(in_form(request.table.schema()[key].type, request.columns.strings));
   return keys::KeyDecoder::create(keys, std::move(types));
 }
 

@@ -124,7 +124,7 @@ bool can_lanes_write(resolve::JoinRequest const& request, keys::EncodedJoinKeys 
   return std::ranges::all_of(columns.output, [&](resolve::OutputColumn const& output) {
     auto const key = columns.shared_key(output);
     auto const& type = request.left.schema()[output.column].type;
-    return !key || columns.shared_key_type(*key) == (columns.strings == StringForm::view ? viewed(type) : type);
+    return !key || columns.shared_key_type(*key) == in_form(type, columns.strings);
   });
 }
 

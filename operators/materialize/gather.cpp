@@ -158,7 +158,7 @@ Result<Gatherer> Gatherer::create(TableView const& table, std::span<std::size_t 
       if (table.batch(b).num_rows > 0) column.add_part(table.batch(b).columns[position]);
     }
     if (strings == StringForm::view && is_string(column.type)) {
-      column.type = viewed(column.type);
+      column.type = in_form(column.type, strings);
       column.referred = referred_bytes(column.parts, column.strings, value_layout(column.source_type), owners);
     }
     if (field.type.id == TypeId::dictionary) GARUDA_TRY(unify_dictionaries(column, limits));

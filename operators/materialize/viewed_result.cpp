@@ -18,7 +18,7 @@ class ViewedResult final : public QueryResult {
     for (std::size_t c = 0; c < schema_.size(); ++c) {
       if (!is_variable_width(schema_[c].type)) continue;
       strings_.push_back(c);
-      schema_[c].type = viewed(schema_[c].type);
+      schema_[c].type = in_form(std::move(schema_[c].type), StringForm::view);
     }
   }
 

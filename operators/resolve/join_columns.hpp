@@ -56,7 +56,7 @@ struct ResolvedJoin {
   }
   /// Of a column with the keys of both. What becomes strings in it alone, as dictionaries do, is not a view yet.
   DataType shared_key_type(std::size_t key) const {
-    return strings == StringForm::view && keys[key].has_strings ? viewed(keys[key].type) : keys[key].type;
+    return keys[key].has_strings ? in_form(keys[key].type, strings) : keys[key].type;
   }
   std::vector<std::size_t> key_columns(Side side) const {
     std::vector<std::size_t> columns;
