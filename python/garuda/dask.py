@@ -17,6 +17,7 @@ import pyarrow
 
 from . import _arguments
 from ._arguments import Aggregate, Names, On
+from ._key_hashes import key_hashes
 from .engine import Engine
 from .errors import ColumnNotFoundError, UsageError
 from .partial import Partial, refuse_order
@@ -25,8 +26,29 @@ from .table import Table
 _KINDS = ("inner", "left", "right", "full", "semi", "anti")
 
 
-def _arrow(rows: pandas.DataFrame) -> pyarrow.Table:
-    return pyarrow.Table.from_pandas(rows, preserve_index=False)
+def _has_no_type(given: pyarrow.DataType) -> bool:
+    """Whether no value was there that could tell one."""
+    return bool(pyarrow.types.is_null(given.value_type if pyarrow.types.is_dictionary(given) else given))
+
+
+def _arrow(rows: pandas.DataFrame, meta: Optional[pandas.DataFrame] = None) -> pyarrow.Table:
+    """A partition in the types that `meta` tells: a shuffle brings some of Arrow's types as objects, and columns of nulls
+    without a type. Objects and codes of categories are taken as they come."""
+    table = pyarrow.Table.from_pandas(rows, preserve_index=False)
+    if meta is None:
+        return table
+    schema = pyarrow.Table.from_pandas(meta, preserve_index=False).schema
+    types = dict(zip(schema.names, schema.types))
+    columns = []
+    for name, column in zip(table.column_names, table.columns):
+        told = types.get(name, column.type)
+        if column.type != told and not _has_no_type(told):
+            if _has_no_type(column.type):
+                column = pyarrow.chunked_array([pyarrow.nulls(len(column), told)])
+            elif not pyarrow.types.is_dictionary(told):
+                column = column.cast(told)
+        columns.append(column)
+    return pyarrow.table(columns, names=table.column_names)
 
 
 def _pandas(rows: Table) -> pandas.DataFrame:
@@ -47,10 +69,34 @@ def _require_columns(argument: str, rows: Any, names: list[str]) -> None:
     for name in names:
         if name not in rows.columns:
             raise ColumnNotFoundError(f"unknown column of {argument}: {name}")
+        if rows.dtypes[name] == object:
+            raise UsageError(f"a key of {argument} must have a type before its rows are there, which object is not: {name}")
 
 
-def _joined(left: pandas.DataFrame, right: pandas.DataFrame, options: Any, **how: Any) -> pandas.DataFrame:
-    return _pandas(_engine(options).join(_arrow(left), _arrow(right), **how))
+def _hashes(rows: pandas.DataFrame) -> pandas.Series:
+    return pandas.Series(key_hashes(_arrow(rows)), rows.index)
+
+
+def _categories(rows: pandas.DataFrame, coded: list[str]) -> pandas.DataFrame:
+    """Arrow's dictionaries as pandas' own, which Dask's shuffle carries."""
+    made = {name: _arrow(rows[[name]]).to_pandas(ignore_metadata=True)[name].set_axis(rows.index) for name in coded}
+    return rows.assign(**made)
+
+
+def _shuffled(rows: Any, keys: list[str], npartitions: int) -> Any:
+    """Rows whose keys are equal come to one partition. Dask's own hash of a key depends on what else is in its partition:
+    pandas has integers and booleans beside a null as floats or objects."""
+    if npartitions == 1:
+        return rows.repartition(npartitions=1)
+    coded = [name for name, dtype in rows.dtypes.items() if isinstance(dtype, pandas.ArrowDtype)
+             and pyarrow.types.is_dictionary(dtype.pyarrow_dtype)]  # fmt: skip
+    if coded:
+        rows = rows.map_partitions(_categories, coded, meta=_categories(rows._meta, coded))
+    return rows.shuffle(on=rows[keys].map_partitions(_hashes, meta=(None, "uint64")), npartitions=npartitions)
+
+
+def _joined(left: pandas.DataFrame, right: pandas.DataFrame, metas: Any, options: Any, **how: Any) -> pandas.DataFrame:
+    return _pandas(_engine(options).join(_arrow(left, metas[0]), _arrow(right, metas[1]), **how))
 
 
 def merge(
@@ -63,8 +109,8 @@ def merge(
         npartitions: of the result; None: as many as the larger side has.
         options: those of `garuda.Engine`, for each worker: {"path": "cpu"}, {"device": 0}.
 
-    Columns have Arrow's types (`pandas.ArrowDtype`); rows are in no order. Raises UsageError for keys of two types,
-    whose equal values Dask would send to different partitions, and for other kinds of joins.
+    Columns have Arrow's types (`pandas.ArrowDtype`); rows are in no order. Raises UsageError for other kinds of joins
+    and for keys of objects, which have no type.
     """
     _arguments.require_join(how, None, nulls_equal)
     pairs = _arguments.pairs_of(on, left_on, right_on)
@@ -75,12 +121,9 @@ def merge(
     given = _arguments.worker_options(options)
     _require_columns("left", left, [a for a, _ in pairs])
     _require_columns("right", right, [b for _, b in pairs])
-    for a, b in pairs:
-        if left.dtypes[a] != right.dtypes[b]:
-            raise UsageError(f"keys must be of one type: {a} of {left.dtypes[a]}, {b} of {right.dtypes[b]}")
     wanted = npartitions or max(left.npartitions, right.npartitions)
-    sides = [side.shuffle(on=[pair[i] for pair in pairs], npartitions=wanted) for i, side in enumerate((left, right))]
-    arguments = {"options": given, "on": pairs, "how": how, "nulls_equal": nulls_equal}
+    sides = [_shuffled(left, [a for a, _ in pairs], wanted), _shuffled(right, [b for _, b in pairs], wanted)]
+    arguments = {"metas": (left._meta, right._meta), "options": given, "on": pairs, "how": how, "nulls_equal": nulls_equal}
     frames: Any = dask.dataframe
     return frames.map_partitions(
         _joined, *sides, meta=_joined(left._meta, right._meta, **arguments), align_dataframes=False, **arguments
@@ -96,35 +139,41 @@ class GroupBy:
         self._options = _arguments.worker_options(options)
 
     def agg(self, *, npartitions: int = 1, **named: Aggregate) -> Any:
-        """As `garuda.GroupBy.agg`, in `npartitions` partitions. What merges (counts, sums and what is made of them,
-        least and greatest) is grouped where the rows are, and groups are shuffled; else rows are."""
+        """As `garuda.GroupBy.agg`, in `npartitions` partitions; without keys in one. What merges (counts, sums and what is
+        made of them, least and greatest) is grouped where the rows are, and groups are shuffled; else rows are."""
         rows, keys, options = self._rows, self._keys, self._options
         npartitions = _arguments.whole_number("npartitions", npartitions, 1)
-        meta = _grouped(rows._meta, options=options, keys=keys, named=named)
+        if not keys:
+            npartitions = 1  # the one group
+        columns = {"meta": rows._meta, "options": options}
+        grouped = {**columns, "keys": keys, "named": named}
+        made = _grouped(rows._meta, **grouped)
         try:
             both = Partial(keys, **named)
         except UsageError:
             refuse_order(named, "Dask DataFrames")
-            shuffled = rows.shuffle(on=keys, npartitions=npartitions)
-            return shuffled.map_partitions(_grouped, meta=meta, options=options, keys=keys, named=named)
-        partial = rows.map_partitions(_partial, both=both, options=options, meta=_partial(rows._meta, both, options))
-        if npartitions == 1:
-            partial = partial.repartition(npartitions=1)
-        else:
-            partial = partial.shuffle(on=keys, npartitions=npartitions)
-        return partial.map_partitions(_finished, both=both, rows=rows._meta, options=options, meta=meta)
+            return _mapped(_shuffled(rows, keys, npartitions), _grouped, made, grouped)
+        groups = _partial(rows._meta, both=both, **columns)
+        partial = _mapped(rows, _partial, groups, {"both": both, **columns})
+        finished = {"both": both, "groups_meta": groups, **columns}
+        return _mapped(_shuffled(partial, keys, npartitions), _finished, made, finished)
 
 
-def _grouped(rows: pandas.DataFrame, options: Any, keys: list[str], named: dict[str, Any]) -> pandas.DataFrame:
-    return _pandas(_engine(options).group_by(_arrow(rows), keys).agg(**named))
+def _mapped(rows: Any, function: Any, made: pandas.DataFrame, arguments: dict[str, Any]) -> Any:
+    """`arguments` has a `meta` of its own, which map_partitions would take for what the function makes."""
+    return rows.map_partitions(functools.partial(function, **arguments), meta=made)
 
 
-def _partial(rows: pandas.DataFrame, both: Partial, options: Any) -> pandas.DataFrame:
-    return _pandas(both.group(_arrow(rows), engine=_engine(options)))
+def _grouped(rows: pandas.DataFrame, meta: Any, options: Any, keys: list[str], named: dict[str, Any]) -> pandas.DataFrame:
+    return _pandas(_engine(options).group_by(_arrow(rows, meta), keys).agg(**named))
 
 
-def _finished(groups: pandas.DataFrame, both: Partial, rows: pandas.DataFrame, options: Any) -> pandas.DataFrame:
-    return _pandas(both.finish(both.merge([_arrow(groups)], engine=_engine(options)), _arrow(rows)))
+def _partial(rows: pandas.DataFrame, both: Partial, meta: Any, options: Any) -> pandas.DataFrame:
+    return _pandas(both.group(_arrow(rows, meta), engine=_engine(options)))
+
+
+def _finished(groups: pandas.DataFrame, both: Partial, groups_meta: Any, meta: Any, options: Any) -> pandas.DataFrame:
+    return _pandas(both.finish(both.merge([_arrow(groups, groups_meta)], engine=_engine(options)), _arrow(meta)))
 
 
 def group_by(rows: Any, keys: Names, *, options: Optional[Mapping[str, Any]] = None) -> GroupBy:
