@@ -242,7 +242,9 @@ def groups_of(plan: Plan, node: int, viewed: Any) -> Groups:
     options = viewed.options
     if options.dynamic is not None or options.rolling is not None or viewed.apply:
         raise Unsupported("groups by windows, or functions of groups")
-    schema = plan.schema(viewed.input)
+    for e in viewed.aggs:
+        _require_scalar(plan, e)
+    schema = plan.schema(viewed.input)  # after the expressions, some of which have Polars add columns that it cannot show
     keys = [(plan.column(e), e.output_name) for e in viewed.keys]
     named = [(str(name), str(alias)) for name, alias in keys if name is not None]
     if len(named) < len(keys) or len({name for name, _ in named}) < len(keys):
@@ -250,8 +252,6 @@ def groups_of(plan: Plan, node: int, viewed: Any) -> Groups:
     names = [name for name, _ in named]
     aggregates = _Aggregates(schema, names)
     results = [plan.expression(e, aggregates) for e in viewed.aggs]
-    for e in viewed.aggs:
-        _require_scalar(plan, e)
     read = {*names, *(w.column for w in aggregates.wanted if w.column is not None)}
     _require_types({name: dtype for name, dtype in schema.items() if name in read}, names)
     return Groups(viewed.input, named, aggregates.computed, aggregates.wanted, results,

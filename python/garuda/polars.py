@@ -214,8 +214,18 @@ class _Run:
             self._finish(root)
             traverser.set_node(root)
         except BaseException as failure:
-            self.failure = failure
-            raise
+            self.failure = self._left(failure) if isinstance(failure, polars.exceptions.PanicException) else failure
+            raise self.failure
+
+    def _left(self, panic: BaseException) -> BaseException:
+        """After a panic Polars shows no more of its plan, which is left to it as a whole."""
+        reason = f"Polars panics as it shows its plan: {panic}"
+        self.decisions = [Decision("plan", "polars", reason)]
+        try:
+            fall_back("polars plan", reason, self.engine.strict)
+        except UsageError as error:
+            return error
+        return _Stopped()
 
     def _finish(self, root: int) -> None:
         """What is left to do is done here, too, unless Polars does not take it back."""

@@ -168,6 +168,25 @@ def test_prices_leave_small_tables_alone() -> None:
     assert engine.explain(left) == "neither joins nor group-bys"
 
 
+SORTED = [col(name).sort_by("i", "j").first() for name in ("a", "b")]
+
+
+@pytest.mark.parametrize("is_shown", [True, False])
+def test_a_panic_leaves_the_plan_to_polars(monkeypatch: pytest.MonkeyPatch, is_shown: bool) -> None:
+    """Two expressions of one order make Polars add a column whose type it cannot show: asking for it panics."""
+    frame = polars.LazyFrame({"g": [1, 1, 2], "a": [1, 2, 3], "b": [4, 5, 6], "i": [0, 1, 2], "j": [0, 1, 2]})
+    plan = frame.group_by("g").agg(SORTED)
+    reason = "the function min_by"
+    if not is_shown:
+        monkeypatch.setattr(garuda._polars_nodes, "_require_scalar", lambda *_: None)
+        reason = "Polars panics as it shows its plan: not implemented"
+    check(plan)
+    assert [decision.reason for decision in ALWAYS.decisions] == [reason]
+    assert reason in ALWAYS.explain(plan)
+    with pytest.raises(garuda.UsageError, match=reason):
+        plan.collect(engine=garuda.polars.Engine(strict=True))
+
+
 def test_an_interrupt_between_polars_and_the_engine_is_one(monkeypatch: pytest.MonkeyPatch) -> None:
     """Raised before the first line of what Polars calls, where nothing can catch it, Polars makes it an error of its own."""
 
