@@ -8,7 +8,9 @@ _SHARE = 0.02
 
 class Allowance:
     """Seconds for looking at queries, so that many small ones do not become slower: while nothing is left, queries go to
-    their library as they are, which earns some. `most`: there at first, and kept: of some looks at what is worth one."""
+    their library as they are, which earns some. Counting the rows of a small query, after which it is not looked at, is
+    not spent: else many of them leave nothing for a large one. `most`: there at first, and kept: of some looks at what is
+    worth one."""
 
     __slots__ = ("_most", "_seconds")
 

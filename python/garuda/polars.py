@@ -85,6 +85,7 @@ class Engine(polars.StreamingEngine):
         self.strict = strict
         self.decisions: list[Decision] = []
         self._allowance = Allowance(0.01)
+        self._was_small = False
 
     def __repr__(self) -> str:
         return f"garuda.polars.Engine({self.devices!r}, prices={self.prices}, strict={self.strict})"
@@ -104,7 +105,8 @@ class Engine(polars.StreamingEngine):
             if rows is not None:
                 return rows
             looked = time.perf_counter()
-            self._allowance.spend(looked - start)
+            if not self._was_small:
+                self._allowance.spend(looked - start)
             start = looked
         rows = super().collect(lf, optimizations=optimizations)
         self._allowance.earn(time.perf_counter() - start)
@@ -132,7 +134,7 @@ class Engine(polars.StreamingEngine):
                     raise KeyboardInterrupt from None
                 raise
         finally:
-            self.decisions = run.decisions
+            self.decisions, self._was_small = run.decisions, run.is_small
         failure, run.failure = run.failure, None
         if isinstance(failure, _Stopped):
             failure.__traceback__ = None  # whose frames hold the run, and with it the plan's rows
@@ -196,6 +198,7 @@ class _Run:
         self._frame = frame
         self.decisions: list[Decision] = []
         self.failure: Optional[BaseException] = None
+        self.is_small = False  # found by counting rows, before any node was looked at
         self._seen: set[int] = set()
         self._runnable: set[int] = set()  # explained: nodes that garuda may run
 
@@ -207,6 +210,7 @@ class _Run:
             self._root = root
             if self.runs and self.engine.prices and (few := self._too_few_in_all(root)) is not None:
                 self._stays("plan", few)
+                self.is_small = True
                 raise _Stopped
             self._visit(root)
             if not self.runs or not (self.plan.ready or self.plan.cached):
