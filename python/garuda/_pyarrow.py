@@ -34,14 +34,24 @@ def _require_keys(table: pyarrow.Table, keys: list[str]) -> list[pyarrow.DataTyp
     return types
 
 
-def _rows(result: Any, names: list[str], types: list[pyarrow.DataType]) -> pyarrow.Table:
-    schema = pyarrow.schema(list(zip(names, types)))
-    table: pyarrow.Table = pyarrow.table(result).rename_columns(names)
+def _rows(result: Any, schema: pyarrow.Schema) -> pyarrow.Table:
+    table: pyarrow.Table = pyarrow.table(result).rename_columns(schema.names)
     return table if table.schema == schema else table.cast(schema)
 
 
+def _asked(original: Callable[..., pyarrow.Table], *arguments: Any, **options: Any) -> pyarrow.Schema:
+    """The columns that pyarrow gives, asked of tables without rows: it refuses types that garuda takes (lists beside the
+    keys of a join, views, extremes of half floats) and gives some results another type. Raises Unsupported where it has to
+    say itself what is wrong."""
+    empty = [a.slice(0, 0) if isinstance(a, pyarrow.Table) else a for a in arguments]
+    try:
+        return original(*empty, **options).schema.remove_metadata()
+    except Exception as error:
+        raise Unsupported(f"pyarrow refuses it: {error}") from None
+
+
 def _join(
-    engine: Engine, join_type: str, left: Any, left_keys: Any, right: Any, right_keys: Any,
+    engine: Engine, original: Callable[..., pyarrow.Table], join_type: str, left: Any, left_keys: Any, right: Any, right_keys: Any,
     left_suffix: Optional[str] = None, right_suffix: Optional[str] = None, use_threads: bool = True,
     coalesce_keys: bool = False, output_type: Any = pyarrow.Table, filter_expression: Any = None,
 ) -> pyarrow.Table:  # fmt: skip
@@ -59,35 +69,31 @@ def _join(
         raise Unsupported("pyarrow has to say what is wrong with it")
     if _require_keys(left, left_keys) != _require_keys(right, right_keys):
         raise Unsupported("keys of different types")
+    schema = _asked(original, join_type, left, left_keys, right, right_keys, left_suffix, right_suffix, False, coalesce_keys)
 
-    sides = [("left", left, name) for name in left.schema.names] if not join_type.startswith("right ") or (
-        join_type == "right outer") else []  # fmt: skip
-    sides += [] if join_type in ("left semi", "left anti") else [("right", right, name) for name in right.schema.names]
+    sides = [] if join_type in ("right semi", "right anti") else [("left", name) for name in left.schema.names]
+    sides += [] if join_type in ("left semi", "left anti") else [("right", name) for name in right.schema.names]
     if coalesce_keys and join_type in ("inner", "left outer", "full outer"):
-        sides = [column for column in sides if column[0] == "left" or column[2] not in right_keys]
+        sides = [column for column in sides if column[0] == "left" or column[1] not in right_keys]
     elif coalesce_keys and join_type == "right outer":
-        sides = [column for column in sides if column[0] == "right" or column[2] not in left_keys]
-    shared = {n for s, _, n in sides if s == "left"} & {n for s, _, n in sides if s == "right"}
-    suffixes = {"left": left_suffix or "", "right": right_suffix or ""}
-    names = [name + suffixes[side] if name in shared else name for side, _, name in sides]
-    types = [table.schema.field(name).type for _, table, name in sides]
+        sides = [column for column in sides if column[0] == "right" or column[1] not in left_keys]
 
-    columns: Optional[list[str]] = [f"{side}.{name}" for side, _, name in sides]
+    columns: Optional[list[str]] = [f"{side}.{name}" for side, name in sides]
     pairs = list(zip(left_keys, right_keys))
     if join_type == "full outer" and coalesce_keys:
         columns = None  # the keys of whichever side has a row
     if join_type.startswith("right ") and join_type != "right outer":
-        left, right, columns = right, left, [f"left.{name}" for _, _, name in sides]
+        left, right, columns = right, left, [f"left.{name}" for _, name in sides]
         pairs = [(b, a) for a, b in pairs]
     result = engine.join(left, right, pairs, how=_KINDS[join_type], columns=columns, ordered=not use_threads)
-    return _rows(result, names, types)
+    return _rows(result, schema)
 
 
-def _aggregate(table: pyarrow.Table, target: Any, function: str, options: Any) -> tuple[Any, pyarrow.DataType]:
-    """An aggregate as garuda takes it, and the type that pyarrow gives."""
+def _aggregate(table: pyarrow.Table, target: Any, function: str, options: Any) -> Any:
+    """An aggregate as garuda takes it."""
     function = function.removeprefix("hash_")
     if function == "count_all" and not target:
-        return "count", pyarrow.int64()
+        return "count"
     if len(target) != 1:
         raise Unsupported(f"{function} of {len(target)} columns")
     (column,) = target
@@ -101,56 +107,51 @@ def _aggregate(table: pyarrow.Table, target: Any, function: str, options: Any) -
             raise Unsupported("count_distinct of floats, whose zeros and NaNs pyarrow tells apart")
         if function == "count_distinct" and options is None:
             raise Unsupported("count_distinct that counts null")
-        return (column, function), pyarrow.int64()
+        return column, function
     if function in ("variance", "stddev"):
         if not (pyarrow.types.is_integer(values) or pyarrow.types.is_floating(values)):
             raise Unsupported(f"{function} of {values}")
         for ddof, pop in ((0, "_pop"), (1, "")):
             if (options or pyarrow.compute.VarianceOptions()) == pyarrow.compute.VarianceOptions(ddof=ddof):
-                return (column, {"variance": "var", "stddev": "std"}[function] + pop), pyarrow.float64()
+                return column, {"variance": "var", "stddev": "std"}[function] + pop
         raise Unsupported(f"{function} with {options}")
     if function not in _PLAIN:
         raise Unsupported(f"the aggregate {function}")
     if options is not None and options != pyarrow.compute.ScalarAggregateOptions():
         raise Unsupported(f"{function} with {options}")
-    return (column, _PLAIN[function]), _plain_type(table, column, function)
+    _require_plain(table, column, function)
+    return column, _PLAIN[function]
 
 
-def _plain_type(table: pyarrow.Table, column: str, function: str) -> pyarrow.DataType:
+def _require_plain(table: pyarrow.Table, column: str, function: str) -> None:
     values = table.schema.field(column).type
-    is_float, is_integer = pyarrow.types.is_floating(values), pyarrow.types.is_integer(values)
-    if function in ("any", "all"):
-        if not pyarrow.types.is_boolean(values):
-            raise Unsupported(f"{function} of {values}")
-        return values
+    is_float = pyarrow.types.is_floating(values)
     if function in ("min", "max"):
         compute: Any = pyarrow.compute
         if is_float and compute.any(compute.is_nan(table[column])).as_py():
             raise Unsupported(f"{function} of floats with NaN, which pyarrow leaves out")
-        return values
-    if not is_integer and not (is_float and function != "product"):
-        raise Unsupported(f"{function} of {values}")
-    if function == "mean" or is_float:
-        return pyarrow.float64()
-    return pyarrow.int64() if pyarrow.types.is_signed_integer(values) else pyarrow.uint64()
+    elif function not in ("any", "all"):
+        if not pyarrow.types.is_integer(values) and not (is_float and function != "product"):
+            raise Unsupported(f"{function} of {values}")
 
 
-def _group_by(engine: Engine, table: Any, aggregates: Any, keys: Any, use_threads: bool = True) -> pyarrow.Table:
+def _group_by(
+    engine: Engine, original: Callable[..., pyarrow.Table], table: Any, aggregates: Any, keys: Any, use_threads: bool = True
+) -> pyarrow.Table:
     if not isinstance(table, pyarrow.Table):
         raise Unsupported("a dataset")
     keys = _list(keys)
     if len(set(table.schema.names)) < len(table.schema.names) or not set(keys) <= set(table.schema.names):
         raise Unsupported("a column that is missing or there twice")
-    types = _require_keys(table, keys)
-    names = [*keys, *(name for _, _, _, name in aggregates)]
-    if len(set(names)) < len(names):
-        raise Unsupported("two columns of the result have one name")
+    _require_keys(table, keys)
     wanted = [_aggregate(table, target, function, options) for target, function, options, _ in aggregates]
-    if not names:
+    schema = _asked(original, table, aggregates, keys, False)
+    if len(set(schema.names)) < len(schema.names):
+        raise Unsupported("two columns of the result have one name")
+    if not schema.names:
         raise Unsupported("neither keys nor aggregates")
     groups = engine.group_by(table, keys, ordered=not use_threads)
-    named = {f"aggregate_{i}": spec for i, (spec, _) in enumerate(wanted)}
-    return _rows(groups.agg(**named), names, types + [value_type for _, value_type in wanted])
+    return _rows(groups.agg(**{f"aggregate_{i}": spec for i, spec in enumerate(wanted)}), schema)
 
 
 def _through(
@@ -159,7 +160,7 @@ def _through(
     @functools.wraps(original)
     def replacement(*arguments: Any, **options: Any) -> Any:
         try:
-            return run(engine, *arguments, **options)
+            return run(engine, original, *arguments, **options)
         except (Unsupported, InvalidInputError, UsageError) as error:
             reason = str(error)
         fall_back(call, reason, strict)

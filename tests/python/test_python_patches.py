@@ -71,6 +71,48 @@ def test_joins_that_stay(installed) -> None:
         left.join(right, "none")
 
 
+def outcome(call):
+    """What a call gives, or the error that it raises."""
+    try:
+        made = call()
+    except Exception as error:
+        return type(error), str(error)
+    made.validate(full=True)
+    return made.schema, str(sorted_rows(made))
+
+
+SPARSE = [pyarrow.array([0, 0, 1], pyarrow.int8()), [pyarrow.array([1, 2, 3]), pyarrow.array(["x"] * 3)]]
+OF_ANY_TYPE = {
+    "list": pyarrow.array([[1], [2], None]),
+    "list_view": pyarrow.array([[1], [2], None], pyarrow.list_view(pyarrow.int64())),
+    "struct": pyarrow.array([{"a": 1}, {"a": 2}, None]),
+    "map": pyarrow.array([[("a", 1)], [("b", 2)], None], pyarrow.map_(pyarrow.string(), pyarrow.int64())),
+    "union": pyarrow.UnionArray.from_sparse(*SPARSE),
+    "run_end_encoded": pyarrow.RunEndEncodedArray.from_arrays(pyarrow.array([2, 3], pyarrow.int32()), pyarrow.array([1, 2])),
+    "string_view": pyarrow.array(["a", "b", None], pyarrow.string_view()),
+    "dictionary": pyarrow.array(["a", "b", None]).dictionary_encode(),
+    "half": pyarrow.array([1.0, 2.0, None], pyarrow.float16()),
+    "decimal32": pyarrow.array([1, 2, None], pyarrow.int32()).cast(pyarrow.decimal128(12, 2)).cast(pyarrow.decimal32(5, 2)),
+    "duration": pyarrow.array([1, 2, None], pyarrow.duration("s")),
+    "uuid": pyarrow.ExtensionArray.from_storage(pyarrow.uuid(), pyarrow.array([b"1" * 16, b"2" * 16, None], pyarrow.binary(16))),
+}
+
+
+@pytest.mark.parametrize("values", OF_ANY_TYPE.values(), ids=OF_ANY_TYPE)
+def test_types_are_taken_and_refused_as_by_pyarrow(installed, values) -> None:
+    left, right = pyarrow.table({"k": [1, 2, 3], "x": values}), pyarrow.table({"k": [1, 2, 4], "y": [7, 8, 9]})
+    keyed = pyarrow.table({"j": [1, 2, 4], "x": values})
+    joins = [lambda a=a, b=b, on=on, kind=kind: a.join(b, on, join_type=kind)
+             for a, b, on in ((left, right, "k"), (right, left, "k"), (left, keyed, "x")) for kind in KINDS]  # fmt: skip
+    for join in joins:
+        assert outcome(join) == by_pyarrow(installed, "_perform_join", lambda: outcome(join))
+    groups = [lambda on=on, what=what: left.group_by(on).aggregate([what]) for on, what in (
+        ("x", ("k", "sum")), *(("k", ("x", name)) for name in ("min", "max", "sum", "mean", "variance", "count", "any")),
+        *(([], ("x", name)) for name in ("min", "count_distinct", "product")))]  # fmt: skip
+    for group in groups:
+        assert outcome(group) == by_pyarrow(installed, "_group_by", lambda: outcome(group))
+
+
 def test_the_order_of_one_thread(installed) -> None:
     left, right = table(1), table(2, payload="y").slice(0, 3)
     joined = left.join(right, "k", join_type="left semi", use_threads=False)
