@@ -8,6 +8,7 @@
 
 #include "garuda/arrow_c.hpp"
 #include "python/extension/failure.hpp"
+#include "python/extension/global_lock.hpp"
 
 namespace nb = nanobind;
 
@@ -70,10 +71,12 @@ struct Columns {
   Columns(Columns const&) = delete;
   Columns& operator=(Columns const&) = delete;
   ~Columns() {
-    if (Py_IsInitialized() == 0) return;  // the memory is gone with the interpreter
-    nb::gil_scoped_acquire const locked;
-    for (auto& column : columns)
-      for (auto& buffer : column.buffers) PyBuffer_Release(&buffer);
+    Locked const locked;
+    if (!locked) return;  // the memory is gone with the interpreter
+    in_python([this] {
+      for (auto& column : columns)
+        for (auto& buffer : column.buffers) PyBuffer_Release(&buffer);
+    });
   }
 };
 
@@ -137,11 +140,12 @@ ArrowArrayStream until_cancelled(ArrowArrayStream stream, Control control) {
   guarded.private_data = new Held{stream, std::move(control)};
   guarded.get_schema = [](ArrowArrayStream* self, ArrowSchema* out) {
     auto& inner = static_cast<Held*>(self->private_data)->stream;
-    return inner.get_schema(&inner, out);
+    return in_python([&] { return inner.get_schema(&inner, out); });
   };
   guarded.get_next = [](ArrowArrayStream* self, ArrowArray* out) {
     auto& held = *static_cast<Held*>(self->private_data);
-    return held.control.is_cancelled() ? ECANCELED : held.stream.get_next(&held.stream, out);
+    if (held.control.is_cancelled()) return ECANCELED;
+    return in_python([&] { return held.stream.get_next(&held.stream, out); });
   };
   guarded.get_last_error = [](ArrowArrayStream* self) {
     auto& held = *static_cast<Held*>(self->private_data);
@@ -149,7 +153,7 @@ ArrowArrayStream until_cancelled(ArrowArrayStream stream, Control control) {
   };
   guarded.release = [](ArrowArrayStream* self) {
     auto const held = std::unique_ptr<Held>(static_cast<Held*>(self->private_data));
-    held->stream.release(&held->stream);
+    in_python([&] { held->stream.release(&held->stream); });
     self->release = nullptr;
   };
   return guarded;

@@ -255,7 +255,7 @@ class HeldStream {
   explicit HeldStream(std::shared_ptr<Run> run) : run_(std::move(run)) {}
   HeldStream(HeldStream&&) = default;
   ~HeldStream() {
-    nb::gil_scoped_release const unlocked;  // what still runs ends first
+    Unlocked const unlocked;  // what still runs ends first
     run_.reset();
   }
 
@@ -288,7 +288,7 @@ class HeldStream {
     try {
       return run(*held->watch, [held] { return held->rows->next(); });
     } catch (nb::python_error const&) {
-      nb::gil_scoped_release const unlocked;
+      Unlocked const unlocked;
       held.reset();
       throw;
     }
@@ -302,8 +302,11 @@ class HeldStream {
     /// makes of the error.
     Result<std::optional<Batch>> next() override {
       if (!run_) return fail(ErrorCode::cancelled, "this stream was interrupted");
-      if (!is_main_thread() || Py_IsInitialized() == 0) return run_->rows->next();
-      nb::gil_scoped_acquire const locked;
+      if (!is_main_thread() || Py_IsInitialized() == 0) {
+        Going const going(run_->watch->cancelled());
+        return run_->rows->next();
+      }
+      Locked const locked;
       try {
         return next_of(run_);
       } catch (Failure const& failure) {

@@ -2,10 +2,12 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <condition_variable>
 #include <deque>
 #include <thread>
+#include <vector>
 
 namespace nb = nanobind;
 
@@ -16,6 +18,9 @@ namespace {
 constexpr std::chrono::milliseconds kAttention{25};
 /// How long a call that has to end is waited for, before it is left.
 constexpr std::chrono::milliseconds kPatience{100};
+/// How long the end of the process waits for calls of threads that the interpreter has stopped. Those that were told to
+/// end do so within some tens of milliseconds; one that waits for the interpreter never does.
+constexpr std::chrono::milliseconds kLastPatience{2'000};
 
 /// Threads that wait for work: starting one takes longer than a small join. Never destroyed, because idle ones live to
 /// the end of the process.
@@ -57,58 +62,85 @@ class Helpers {
   std::size_t idle_ = 0;
 };
 
-/// Where a call of another thread is at.
-struct Progression {
-  std::mutex mutex;
-  std::condition_variable ended;
-  bool has_ended = false;
-  bool was_left = false;
-};
-
-/// Calls that go on without anyone who waits for their end.
-class LeftCalls {
+/// The calls that go on, of all threads.
+class Calls {
  public:
-  static LeftCalls& instance() {
-    static auto& calls = *new LeftCalls;  // calls may end after all else
+  static Calls& instance() {
+    static auto& calls = *new Calls;  // calls may end after all else
     return calls;
   }
 
-  void add() {
+  void add(Cancelled const& call) {
     std::lock_guard const lock(mutex_);
-    ++count_;
+    going_.push_back({call, false});
+    if (is_ending_) *call = true;
   }
-  void remove() {
+  void remove(Cancelled const& call) {
     std::lock_guard const lock(mutex_);
-    --count_;
+    going_.erase(find(call));
     ended_.notify_all();
   }
-  /// False: some are still there.
-  bool wait_for(std::chrono::milliseconds time) {
+  /// Nobody waits for the end of `call` any more.
+  void leave(Cancelled const& call) {
+    std::lock_guard const lock(mutex_);
+    find(call)->was_left = true;
+  }
+  /// False: some of those that were left are still there.
+  bool wait_for_left(std::chrono::milliseconds time) {
     std::unique_lock lock(mutex_);
-    return ended_.wait_for(lock, time, [&] { return count_ == 0; });
+    return ended_.wait_for(lock, time, [&] { return std::ranges::none_of(going_, &Call::was_left); });
+  }
+  void begin() {
+    std::lock_guard const lock(mutex_);
+    is_ending_ = false;
+  }
+  /// Ends those that go on and those that follow; waits for `time` at most.
+  void end(std::chrono::milliseconds time) {
+    std::unique_lock lock(mutex_);
+    is_ending_ = true;
+    for (auto const& call : going_) *call.cancelled = true;
+    ended_.wait_for(lock, time, [&] { return going_.empty(); });
   }
 
  private:
+  struct Call {
+    Cancelled cancelled;
+    bool was_left;
+  };
+  std::vector<Call>::iterator find(Cancelled const& call) { return std::ranges::find(going_, call, &Call::cancelled); }
+
   std::mutex mutex_;
   std::condition_variable ended_;
-  std::size_t count_ = 0;
+  std::vector<Call> going_;
+  bool is_ending_ = false;
+};
+
+/// Where a call of another thread is at.
+struct Progression {
+  explicit Progression(Cancelled const& cancelled) : going(std::in_place, cancelled) {}
+
+  std::mutex mutex;
+  std::condition_variable ended;
+  bool has_ended = false;
+  std::optional<Going> going;
 };
 
 }  // namespace
 
 bool is_main_thread() noexcept { return ::gettid() == ::getpid(); }
 
+Going::Going(Cancelled cancelled) : cancelled_(std::move(cancelled)) { Calls::instance().add(cancelled_); }
+Going::~Going() { Calls::instance().remove(cancelled_); }
+
 Watch::~Watch() {
-  if (Py_IsInitialized() == 0) {
+  if (Locked const locked; locked)
+    in_python([this] { on_progress_.reset(); });
+  else
     (void)on_progress_.release();
-    return;
-  }
-  nb::gil_scoped_acquire const locked;
-  on_progress_.reset();
 }
 
 Control Watch::control() {
-  Control control{.cancelled = &cancelled_};
+  Control control{.cancelled = cancelled_.get()};
   if (!on_progress_.is_none())
     control.on_progress = [this](Progress const& progress) {
       std::lock_guard const lock(mutex_);
@@ -125,37 +157,40 @@ void Watch::attend() {
     std::lock_guard const lock(mutex_);
     std::swap(event, latest_);
   }
-  if (event && !nb::cast<bool>(on_progress_(event->phase.c_str(), event->done, event->total, event->rows_out)))
-    cancelled_ = true;
+  if (!event) return;
+  bool const goes_on = in_python(
+      [&] { return nb::cast<bool>(on_progress_(event->phase.c_str(), event->done, event->total, event->rows_out)); });
+  if (!goes_on) *cancelled_ = true;
 }
 
 void Watch::run_work(std::function<void()> work) {
   require_not_forked();
   if ((is_main_thread() && !is_brief_) || !on_progress_.is_none()) return wait_for(std::move(work));
-  nb::gil_scoped_release const unlocked;
+  std::optional<Going> going(std::in_place, cancelled_);
+  Unlocked const unlocked;
   work();
+  going.reset();  // before the lock, for which a thread may wait for ever
 }
 
 void Watch::wait_for(std::function<void()> work) {
-  auto const progression = std::make_shared<Progression>();
+  auto const progression = std::make_shared<Progression>(cancelled_);
   Helpers::instance().start([work = std::move(work), progression]() mutable {
     work();
     work = nullptr;  // what a call holds that was left goes before that call is at its end
     std::lock_guard const lock(progression->mutex);
     progression->has_ended = true;
     progression->ended.notify_one();
-    if (progression->was_left) LeftCalls::instance().remove();
+    progression->going.reset();
   });
   std::exception_ptr thrown;
   std::chrono::steady_clock::time_point last{};
   while (true) {
     {
-      nb::gil_scoped_release const unlocked;
+      Unlocked const unlocked;
       std::unique_lock lock(progression->mutex);
       if (progression->ended.wait_for(lock, kAttention, [&] { return progression->has_ended; })) break;
       if (thrown && std::chrono::steady_clock::now() > last) {
-        progression->was_left = true;
-        LeftCalls::instance().add();
+        Calls::instance().leave(cancelled_);
         break;
       }
     }
@@ -164,7 +199,7 @@ void Watch::wait_for(std::function<void()> work) {
       attend();
     } catch (...) {
       thrown = std::current_exception();
-      cancelled_ = true;
+      *cancelled_ = true;
       last = std::chrono::steady_clock::now() + kPatience;
     }
   }
@@ -173,13 +208,21 @@ void Watch::wait_for(std::function<void()> work) {
 }
 
 void wait_for_left_calls() {
+  // Daemon threads keep what they hold to the end of the process, which is no leak.
+  if (nb::cast<int>(nb::module_::import_("threading").attr("active_count")()) > 1) nb::set_leak_warnings(false);
   while (!is_forked()) {
     {
-      nb::gil_scoped_release const unlocked;
-      if (LeftCalls::instance().wait_for(kAttention)) return;
+      Unlocked const unlocked;
+      if (Calls::instance().wait_for_left(kAttention)) return;
     }
     if (PyErr_CheckSignals() != 0) throw nb::python_error();
   }
+}
+
+void end_calls_with_interpreter() {
+  Calls::instance().begin();
+  static bool const is_registered = Py_AtExit([] { Calls::instance().end(kLastPatience); }) == 0;
+  (void)is_registered;
 }
 
 }  // namespace garuda::python

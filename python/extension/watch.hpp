@@ -15,11 +15,27 @@
 
 #include "garuda/control.hpp"
 #include "python/extension/failure.hpp"
+#include "python/extension/global_lock.hpp"
 
 namespace garuda::python {
 
 /// The one that runs Python's handlers of signals.
 bool is_main_thread() noexcept;
+
+/// A flag that ends a call.
+using Cancelled = std::shared_ptr<std::atomic<bool>>;
+
+/// A call that goes on, while this lives: the end of the interpreter ends it.
+class Going {
+ public:
+  explicit Going(Cancelled cancelled);
+  Going(Going const&) = delete;
+  Going& operator=(Going const&) = delete;
+  ~Going();
+
+ private:
+  Cancelled cancelled_;
+};
 
 /// What ends a call early, and hears of its progress; outlives the call, which holds it, and its result.
 class Watch {
@@ -35,6 +51,7 @@ class Watch {
 
   /// For the options of the call: a reference to this.
   Control control();
+  Cancelled const& cancelled() const noexcept { return cancelled_; }
 
   /// Runs `work`, which throws nothing, in place or by another thread; see `run`. Requires: the global lock is held.
   void run_work(std::function<void()> work);
@@ -52,7 +69,7 @@ class Watch {
 
   nanobind::object on_progress_;
   bool is_brief_;
-  std::atomic<bool> cancelled_{false};
+  Cancelled cancelled_ = std::make_shared<std::atomic<bool>>(false);
   std::mutex mutex_;
   std::optional<Event> latest_;  // not handed on yet
 };
@@ -94,5 +111,8 @@ auto run(Watch& watch, Call call) {
 
 /// Waits for the calls that were left, before the process ends beneath them; a signal ends that.
 void wait_for_left_calls();
+
+/// Once the interpreter has ended, and before libraries do, ends the calls of its daemon threads and waits for them.
+void end_calls_with_interpreter();
 
 }  // namespace garuda::python

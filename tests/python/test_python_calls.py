@@ -218,6 +218,50 @@ except KeyboardInterrupt:
     assert run(script) == "left True\nread to the end\n"
 
 
+DAEMONS: dict[str, str] = {
+    "join": "engine.join(big, big, 'a')",
+    "join of few rows": "engine.join({'a': [1]}, {'a': [1]}, 'a')",
+    "group-by": "engine.group_by({'a': numpy.arange(200_000)}, 'a').agg('count').to_pydict()",
+    "stream": "sum(len(batch) for batch in engine.join_stream(big, big, 'a'))",
+    "progress": "engine.join(big, big, 'a', progress=lambda progress: time.sleep(0.001))",
+    "source": "garuda.table(pyarrow.RecordBatchReader.from_batches(batch.schema, itertools.repeat(batch, 10**8)))",
+    "none": "time.sleep(60)",
+}
+
+
+@pytest.mark.parametrize("call", DAEMONS)
+def test_daemon_threads_at_the_end(call: str) -> None:
+    """The process ends as it should, and says nothing, while they are in calls or hold tables."""
+    script = f"""
+import itertools, threading, time, numpy, pyarrow, garuda
+engine, batch = garuda.Engine(path="cpu"), pyarrow.record_batch({{"a": [1] * 1_000}})
+big = garuda.table({{"a": numpy.arange(200_000) % 20_000}})
+def work():
+    held = garuda.table({{"a": [1]}})
+    while True:
+        {DAEMONS[call]}
+for _ in range(4): threading.Thread(target=work, daemon=True).start()
+time.sleep(0.3)
+"""
+    for _ in range(3):
+        done = subprocess.run([sys.executable, "-c", script], env=environment(), capture_output=True, text=True, timeout=60, check=False)
+        assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+
+
+def test_a_subinterpreter_is_refused() -> None:
+    run(r"""
+try:
+    import _interpreters as interpreters
+except ImportError:
+    import _xxsubinterpreters as interpreters
+import garuda
+assert garuda.join_count({"a": [1]}, {"a": [1]}, "a", path="cpu") == 1
+code = "try: import garuda\nexcept ImportError as error: assert 'subinterpreter' in str(error), error\nelse: raise SystemError('imported')"
+raised = interpreters.run_string(interpreters.create(), code)
+assert raised is None, raised
+""")
+
+
 def test_a_forked_process_ends() -> None:
     run("import os, sys, garuda; t = garuda.join({'a': [1]}, {'a': [1]}, on='a'); pid = os.fork()\n"
         "if pid: sys.exit(os.waitpid(pid, 0)[1])")  # fmt: skip
