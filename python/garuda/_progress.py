@@ -27,7 +27,7 @@ class Progress(NamedTuple):
 
 
 ProgressOption = Union[bool, Callable[[Progress], Any], None]
-# What the extension calls; False stops the run.
+# The extension calls this; False stops the run.
 Report = Callable[[str, int, int, int], bool]
 
 
@@ -90,7 +90,12 @@ def reporting(progress: ProgressOption) -> Iterator[Optional[Report]]:
         raise wrong("progress", "a bool, a function of a garuda.Progress, or None", progress)
     show: Callable[[Progress], Any]
     show, close = (_tqdm() or _rich() or _plain()) if progress is True else (progress, lambda: None)
+
+    def report(phase: str, done: int, total: int, rows: int) -> bool:
+        answer = show(Progress(phase, done, total, rows))
+        return answer is None or bool(answer)  # numpy.False_ is False, too
+
     try:
-        yield lambda phase, done, total, rows: show(Progress(phase, done, total, rows)) is not False
+        yield report
     finally:
         close()

@@ -101,7 +101,8 @@ class GroupBy:
                 quantile, min_n, max_n and product. A third part is the second column of covar, corr, arg_min and
                 arg_max, the q of quantile, the number of values of min_n and max_n. A column that is to be called
                 `progress` needs the tuple form and a new name.
-            progress: True for a bar, or a function of a `garuda.Progress`, which stops the run by returning False.
+            progress: True for a bar, or a function of a `garuda.Progress`, which stops the run by returning False
+                (or what else is false, but None).
 
         Sums are exact: of floats the exact sum rounded once, whatever the order of rows. None at all: the distinct
         keys. Raises ColumnNotFoundError, InvalidInputError (a type, a sum beyond its type), and what `join` raises.
@@ -285,7 +286,8 @@ class Engine:
             nulls_equal: whether null keys match null keys; else they match nothing.
             ordered: rows sorted by (left row, right row); else in any order, but for semi, anti and mark joins of host tables.
             allow_cross: every left row with every right one, where there are neither keys nor `where`.
-            progress: True for a bar, or a function of a `garuda.Progress`, which stops the run by returning False.
+            progress: True for a bar, or a function of a `garuda.Progress`, which stops the run by returning False
+                (or what else is false, but None).
             options: those of `garuda.Engine` for this call, and `expected_rows`, about, for tables on a device.
 
         The lock of the interpreter is free while it runs; Ctrl-C stops it. Raises ColumnNotFoundError (a KeyError),

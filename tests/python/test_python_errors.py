@@ -8,8 +8,10 @@ import re
 import subprocess
 import sys
 import threading
+from typing import Any
 
 import garuda
+import numpy
 import pytest
 from package import LAVAPIPE, NO_FILE, environment
 from garuda import errors
@@ -126,12 +128,13 @@ def test_progress_and_its_end() -> None:
 
     cross = {"a": range(200_000)}
 
-    def stopped() -> None:
+    def stopped(answer: Any) -> None:
         with pytest.raises(garuda.CancelledError):
-            garuda.join_count(cross, cross, where="left.a <> right.a", progress=lambda progress: False, path="cpu")
+            garuda.join_count(cross, cross, where="left.a <> right.a", progress=lambda progress: answer, path="cpu")
 
-    stopped()
-    thread = threading.Thread(target=stopped)
+    for answer in (False, numpy.False_, numpy.bool_(0), 0):
+        stopped(answer)
+    thread = threading.Thread(target=stopped, args=(False,))
     thread.start()
     thread.join(30)
     assert not thread.is_alive()
