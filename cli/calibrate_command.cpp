@@ -73,7 +73,6 @@ Result<void> calibrate(CalibrateArguments const& arguments) {
 }  // namespace
 
 void add_calibrate_command(CLI::App& app, Context& context) {
-  constexpr auto kMostThreads = 4096U;
   auto& command = *app.add_subcommand("calibrate", "measure devices and host, for better plans");
   auto const arguments = std::make_shared<CalibrateArguments>();
   command

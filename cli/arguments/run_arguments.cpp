@@ -54,7 +54,6 @@ tl::unexpected<Error> later(std::string_view what) {
 }
 
 void add_run_options(CLI::App& app, RunArguments& arguments, std::string const& tuning_example) {
-  constexpr auto kMostThreads = 4096U;
   constexpr std::int64_t kMostRowGroupRows = std::int64_t{1} << 31;
   app.add_option("-o,--output", arguments.output, "result file: .parquet, .arrow, .feather or .csv")
       ->check(not_empty())

@@ -34,7 +34,7 @@ struct CalibrationInfo {
 struct CalibrateOptions {
   /// Index or part of a name, or "host"; nullopt: the host and every usable device.
   std::optional<std::string> device;
-  std::uint32_t threads = 0;  ///< that the host is measured with; 0: all
+  std::uint32_t threads = 0;  ///< that the host is measured with; 0: all; at most kMostThreads
   Control control;
 };
 

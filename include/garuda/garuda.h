@@ -66,7 +66,7 @@ struct garuda_run_options {
   char const* tuning;                      /* "key=value,…"; null: none */
   uint64_t memory_limit_bytes;             /* 0: three quarters of what is free */
   uint64_t device_memory_limit_bytes;      /* 0: the device's budget */
-  uint32_t threads;                        /* 0: all */
+  uint32_t threads;                        /* 0: all; at most 4,096 */
   int allow_cuda;                          /* not 0: "auto" may take CUDA where Vulkan has a GPU */
   garuda_cancellation const* cancellation; /* outlives the result; null: none */
   /* Called from one thread at a time, any one, also while a result is read; null: not called. */

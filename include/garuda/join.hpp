@@ -108,7 +108,7 @@ struct JoinTuning : RunTuning {
   Payload payload = Payload::automatic;
   JoinMethod method = JoinMethod::automatic;
   Matching matching = Matching::automatic;  ///< of the graphics path
-  std::uint32_t result = 0;                 ///< width and height of the result FBO, texels
+  std::uint32_t result = 0;                 ///< width and height of the result FBO, texels, at most 2^14
   std::uint32_t sh_limit = 0;               ///< images in a stack before it is probed and restarted, 1…24
   std::uint32_t hash_bits = 64;             ///< of the hash that values and keys are numbered by, 4…64
 

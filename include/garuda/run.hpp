@@ -32,20 +32,23 @@ enum class Address : std::uint8_t {
 };
 
 /// Knobs that joins and group-bys have in common: they change speed, never results. Zero, -1 or `automatic` leaves the
-/// choice to the planner. Each operator adds its own.
+/// choice to the planner; calls refuse what is out of range. Each operator adds its own.
 struct RunTuning {
   Address address = Address::automatic;
   Counting counting = Counting::automatic;
   Upload upload = Upload::automatic;
   Placement placement = Placement::automatic;  ///< of the compute path
-  std::uint32_t image = 0;                     ///< greatest width and height of a hash image, pixels
+  std::uint32_t image = 0;                     ///< greatest width and height of a hash image, pixels, at most 2^15
   std::int32_t radix_bits = -1;                ///< partitions = 2^radix_bits, 0…16
   std::uint32_t slice_rows = 0;                ///< most rows of a table in one pass, at most 2^24
-  std::uint32_t lanes = 0;                     ///< partitions in flight
-  std::uint32_t chunk_rows = 0;                ///< rows of a result batch
+  std::uint32_t lanes = 0;                     ///< partitions in flight, at most 256
+  std::uint32_t chunk_rows = 0;                ///< rows of a result batch, at most 2^30
 
   friend bool operator==(RunTuning const&, RunTuning const&) = default;
 };
+
+/// No call takes more threads. Above the cores of any host, and below what a process can start.
+inline constexpr std::uint32_t kMostThreads = 4'096;
 
 /// How and where to run; changes speed and resources, never results. Each operator adds its tuning.
 struct RunOptions {
@@ -54,7 +57,7 @@ struct RunOptions {
   std::optional<std::string> device;            ///< index or part of a name; nullopt: the engine's choice
   std::uint64_t memory_limit_bytes = 0;         ///< host memory beside the inputs; 0: three quarters of free
   std::uint64_t device_memory_limit_bytes = 0;  ///< 0: the device's budget
-  std::uint32_t threads = 0;                    ///< 0: all
+  std::uint32_t threads = 0;                    ///< 0: all; at most kMostThreads
   /// Rows of the result, about, for tables on a device; 0: estimated from a sample. A wrong number costs time only.
   std::uint64_t expected_rows = 0;
   Control control;

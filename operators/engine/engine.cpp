@@ -30,6 +30,7 @@
 #include "operators/rates/calibration_store.hpp"
 #include "operators/resolve/group_by_columns.hpp"
 #include "operators/resolve/join_columns.hpp"
+#include "operators/resolve/tuning_text.hpp"
 #include "operators/run/host_memory.hpp"
 #include "operators/run/query_run.hpp"
 #include "operators/vulkan/vulkan_devices.hpp"
@@ -222,6 +223,8 @@ struct Engine::Impl final : contract::DeviceSet {
 
   Result<resolve::JoinRequest> resolve(TableView left, TableView right, JoinSpec const& spec,
                                        JoinOptions const& join_options) {
+    GARUDA_TRY(check_threads(join_options.threads));
+    GARUDA_TRY(resolve::check_tuning(resolve::join_knobs(), join_options.tuning));
     GARUDA_TRY_ASSIGN(auto columns, resolve::resolve_join(left.schema(), right.schema(), spec));
     GARUDA_TRY(find_devices_for(join_options));
     keep_memory(join_options);
@@ -236,6 +239,8 @@ struct Engine::Impl final : contract::DeviceSet {
   }
 
   Result<resolve::GroupByRequest> resolve(TableView table, GroupBySpec const& spec, GroupByOptions const& options) {
+    GARUDA_TRY(check_threads(options.threads));
+    GARUDA_TRY(resolve::check_tuning(resolve::group_by_knobs(), options.tuning));
     GARUDA_TRY_ASSIGN(auto columns, resolve::resolve_group_by(table, spec));
     GARUDA_TRY(find_devices_for(options));
     keep_memory(options);
@@ -359,6 +364,7 @@ void Engine::release_device_memory() {
 void Engine::release_host_memory() { KeptMemory::instance().give_back_all(); }
 
 Result<std::vector<CalibrationInfo>> Engine::calibrate(CalibrateOptions const& options) {
+  GARUDA_TRY(check_threads(options.threads));
   GARUDA_TRY_ASSIGN(auto const devices, impl_->devices_to_calibrate(options.device));
   std::vector<CalibrationInfo> infos;
   // Who asks for it gets all rates, however long they take.

@@ -85,6 +85,7 @@ Offsets Rows::offsets() const {
 }
 
 Result<TableView> Rows::checked(std::uint32_t threads, ColumnNames const& columns, Control const* control) {
+  GARUDA_TRY(check_threads(threads));
   std::lock_guard const lock(mutex_);
   auto const rows = view();
   for (std::size_t c = 0; c < is_checked_.size(); ++c) {

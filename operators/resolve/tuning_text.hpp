@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <cstdint>
@@ -147,6 +148,21 @@ Result<Tuning> parse_tuning(std::span<Knob<Tuning> const> knobs, std::string_vie
     text = comma == std::string_view::npos ? std::string_view{} : text.substr(comma + 1);
   }
   return tuning;
+}
+
+/// Of a tuning that no text was parsed to. Errors: usage for a value that the text could not have named.
+template <class Tuning>
+Result<void> check_tuning(std::span<Knob<Tuning> const> knobs, Tuning const& tuning) {
+  for (auto const& knob : knobs) {
+    auto const value = knob.get(tuning);
+    bool const is_allowed = knob.choices.empty()
+                                ? knob.low <= value && value <= knob.high
+                                : std::ranges::find(knob.choices, value, &Choice::value) != knob.choices.end();
+    if (value != knob.automatic && !is_allowed)
+      return fail(ErrorCode::usage,
+                  fmt::format("tuning value of {} must be {}: {}", knob.name, allowed_values(knob), value));
+  }
+  return {};
 }
 
 /// What differs from the automatic values.

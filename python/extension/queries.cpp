@@ -14,6 +14,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/arena_threads.hpp"
 #include "garuda/arrow_c.hpp"
 #include "garuda/group_states.hpp"
 #include "python/extension/capsules.hpp"
@@ -34,6 +35,7 @@ struct Settings {
 Settings make_settings(std::string const& path, std::optional<std::string> device, std::string tuning,
                        std::uint64_t memory_limit, std::uint64_t device_memory_limit, std::uint32_t threads,
                        bool allow_cuda, std::uint64_t expected_rows, std::string const& strings) {
+  unwrap(check_threads(threads));
   return {{.path = unwrap(parse_path(path)),
            .allow_cuda = allow_cuda,
            .device = std::move(device),

@@ -140,7 +140,7 @@ class Engine:
         path: "auto", "graphics", "compute", "cuda" or "cpu". An engine of path "cpu" looks for no device.
         memory_limit: memory of the host beside the inputs, in bytes, or as "2GB", "512MiB"; None: three quarters of
             what is free.
-        threads: None: all.
+        threads: 4,096 at most; None: all.
         allow_cuda: whether "auto" may take CUDA where Vulkan has a GPU.
         device_memory_limit: None: what the device offers.
         tuning: {"key": value} or "key=value,…", as `garuda help tuning` lists them; None: nothing is tuned.
@@ -193,9 +193,6 @@ class Engine:
     def _settings(self, options: Mapping[str, Any]) -> _core.Settings:
         _arguments.require_options(options or self._options)
         all_ = {**self._options, **options}
-        threads = all_["threads"] or 0
-        if threads < 0:
-            raise UsageError(f"threads must be positive: {threads}")
         device = all_["device"]
         return _core.Settings(
             path=all_["path"],
@@ -203,7 +200,7 @@ class Engine:
             tuning=_arguments.tuning_text(all_["tuning"]),
             memory_limit=_arguments.bytes_of(all_["memory_limit"], "memory_limit"),
             device_memory_limit=_arguments.bytes_of(all_["device_memory_limit"], "device_memory_limit"),
-            threads=_arguments.whole_number("threads", threads, 0, 2**12),
+            threads=_arguments.whole_number("threads", all_["threads"] or 0, 0, 2**32),
             allow_cuda=all_["allow_cuda"],
             expected_rows=_arguments.whole_number("expected_rows", all_["expected_rows"], 0, 2**64),
             strings=all_["strings"],

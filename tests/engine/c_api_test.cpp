@@ -124,6 +124,32 @@ TEST_F(CApi, JoinsTables) {
   EXPECT_NE(taken(error).find("taken before"), std::string::npos);
 }
 
+TEST_F(CApi, BoundsThreads) {
+  run_.threads = 4'096;
+  {
+    auto const result = join();
+    auto const table = rows_of(result.get());
+    ASSERT_TRUE(table) << table.error().describe();
+    EXPECT_EQ(table->num_rows(), 5);
+  }
+  char const* keys[] = {"a"};
+  group_by_.keys = keys;
+  group_by_.num_keys = 1;
+  for (std::uint32_t const threads : {4'097U, 100'000U, ~0U}) {
+    run_.threads = threads;
+    auto const sentence = "threads must be at most 4096: " + std::to_string(threads);
+    garuda_result* result = nullptr;
+    char* error = nullptr;
+    EXPECT_EQ(garuda_join(engine_, left_.get(), right_.get(), &join_, &result, &error), GARUDA_USAGE);
+    EXPECT_EQ(taken(error), sentence);
+    EXPECT_EQ(garuda_group_by(engine_, left_.get(), &group_by_, &result, &error), GARUDA_USAGE);
+    EXPECT_EQ(taken(error), sentence);
+    std::uint64_t rows = 0;
+    EXPECT_EQ(garuda_join_count(engine_, left_.get(), right_.get(), &join_, &rows, nullptr, &error), GARUDA_USAGE);
+    EXPECT_EQ(taken(error), sentence);
+  }
+}
+
 TEST_F(CApi, JoinsByEveryKind) {
   struct Kind {
     char const* how;

@@ -42,7 +42,7 @@ OPTIONS: dict[str, list[Any]] = {
     "tuning": [3, [], "speed", {3: 4}],
     "memory_limit": [[], 1.5, "lots", -1, 0, "-1GB", 2**64, "1e30 GB", "nan", True],
     "device_memory_limit": [[], "lots", -1, 2**70],
-    "threads": ["2", 1.5, -1, 2**40, 4096, [], False],
+    "threads": ["2", 1.5, -1, 2**40, 4097, 100_000, 2**32 - 1, [], False],
     "allow_cuda": [None, 1, "yes"],
     "expected_rows": [None, -1, 1.5, 2**64, "many", True],
     "strings": [None, 3, "ascii"],
@@ -120,6 +120,13 @@ def test_wrong_arguments(argument: str, call: Callable[[], Any]) -> None:
     assert "\n" not in text and len(text) < 400, text
     for words in ("incompatible function arguments", "object is not", "has no len", "unexpected keyword", "unhashable", "nanobind"):
         assert words not in text, text
+
+
+def test_most_threads() -> None:
+    assert garuda.Engine(path="cpu", threads=4096).join(T, T, "a").num_rows == 2
+    assert ENGINE.group_by(T, "a", threads=4096).agg("count").num_rows == 2
+    with pytest.raises(garuda.UsageError, match="^threads must be at most 4096: 4097$"):
+        garuda.Engine(path="cpu", threads=4097)
 
 
 @pytest.mark.parametrize("module", ["polars", "duckdb", "dask", "ray"])
