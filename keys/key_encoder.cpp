@@ -219,7 +219,8 @@ class TableWriter {
       scratch.kept[count] = static_cast<std::uint32_t>(i);
       count += scratch.keep[i];
     }
-    return std::span<std::uint32_t const>(scratch.kept).first(count);
+    // As many as were counted, also where the caller's memory has changed since.
+    return std::span<std::uint32_t const>(scratch.kept).first(num_keys(b));
   }
 
   void write_row_ids(std::size_t b, RowsOfBlock const& rows) {

@@ -243,13 +243,17 @@ Result<std::vector<std::uint64_t>> partition_in_chunks(Scatter const& scatter, s
   auto* const starts = counts.counts.as<std::uint64_t>();
   Chunks const chunks(rows, counts.chunks, 0);
   auto offsets = place_chunks(starts, counts.chunks, partitions, begin);
+  // A chunk's part of a partition ends where the next chunk's begins.
+  auto const ends_of = [&](std::size_t chunk) {
+    return chunk + 1 < chunks.count ? starts + (chunk + 1) * partitions : offsets.data() + 1;
+  };
   for (auto const group : pair_streams(streams)) {
     std::array<Stream, 2> space;
     auto const moved = select(space, streams, group);
     FirstError failed;
     GARUDA_TRY(for_each_block_in_turn(chunks.count, &control, [&](std::size_t chunk) {
       failed.keep(scatter.move(begin + chunks.begin(chunk), begin + chunks.begin(chunk + 1),
-                               starts + chunk * partitions, moved, scratch, control));
+                               starts + chunk * partitions, ends_of(chunk), moved, scratch, control));
     }));
     GARUDA_TRY(failed.result());
   }
@@ -267,7 +271,7 @@ Result<void> partition_alone(Scatter const& scatter, std::uint64_t begin, std::u
   ends[partitions - 1] = end;
   for (auto const group : pair_streams(streams)) {
     std::array<Stream, 2> space;
-    GARUDA_TRY(scatter.move(begin, end, starts.data(), select(space, streams, group), scratch, control));
+    GARUDA_TRY(scatter.move(begin, end, starts.data(), ends, select(space, streams, group), scratch, control));
   }
   return {};
 }

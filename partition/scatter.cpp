@@ -180,7 +180,8 @@ void Scatter::count(std::uint64_t begin, std::uint64_t end, std::uint64_t* count
 }
 
 Result<void> Scatter::move(std::uint64_t begin, std::uint64_t end, std::uint64_t const* starts,
-                           std::span<Stream const> streams, ScatterScratch& scratch, Control const& control) const {
+                           std::uint64_t const* ends, std::span<Stream const> streams, ScatterScratch& scratch,
+                           Control const& control) const {
   GARUDA_EXPECTS(streams.size() == 1 || streams.size() == 2);
   auto const partitions = this->partitions();
   bool const two = streams.size() == 2;
@@ -203,6 +204,7 @@ Result<void> Scatter::move(std::uint64_t begin, std::uint64_t end, std::uint64_t
   to.cursors = reinterpret_cast<std::uint32_t*>(to.positions + partitions);
   to.out_a = a.out;
   to.out_b = two ? b.out : nullptr;
+  to.ends = ends;
   for (std::uint64_t p = 0; p < partitions; ++p) {
     to.positions[p] = starts[p];
     to.cursors[p] = static_cast<std::uint32_t>(p * to.entries + (starts[p] & (to.entries - 1)));
@@ -235,7 +237,10 @@ Result<void> Scatter::move(std::uint64_t begin, std::uint64_t end, std::uint64_t
     kernel.scatter(digits.data(), from_a, from_b, rows, partitions, to);
   }
   kernel.drain(partitions, to);
+  bool const is_whole = std::equal(ends, ends + partitions, to.positions);
   scratch.put_back(std::move(space));
+  GARUDA_TRY(check_cancelled(&control));
+  if (!is_whole) return fail(ErrorCode::invalid_input, "a key column was changed while it was read");
   return {};
 }
 

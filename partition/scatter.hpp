@@ -86,9 +86,11 @@ class Scatter {
   /// Counts the keys [begin, end) of each partition into counts[0, partitions), until `control` is cancelled.
   void count(std::uint64_t begin, std::uint64_t end, std::uint64_t* counts, Control const& control) const;
 
-  /// Moves the elements of keys [begin, end) of one or two streams: those of partition p to positions starts[p], …, in
-  /// order. Two streams are of 4 or 8 bytes each. Stops early when `control` is cancelled. Errors: out_of_memory.
-  Result<void> move(std::uint64_t begin, std::uint64_t end, std::uint64_t const* starts,
+  /// Moves the elements of keys [begin, end) of one or two streams: those of partition p to positions starts[p] to
+  /// ends[p], in order. Two streams are of 4 or 8 bytes each. Stops early when `control` is cancelled. Keys are read
+  /// once more than when they were counted: where another thread changed the caller's memory meanwhile, nothing is
+  /// written beyond a partition's end. Errors: out_of_memory; invalid_input for such keys, if their digits differ.
+  Result<void> move(std::uint64_t begin, std::uint64_t end, std::uint64_t const* starts, std::uint64_t const* ends,
                     std::span<Stream const> streams, ScatterScratch& scratch, Control const& control) const;
 
  private:

@@ -22,11 +22,12 @@ struct DigitBits {
 /// Source: software write-combining with non-temporal stores, Balkesen et al., ICDE 2013; Schuh et al., SIGMOD 2016.
 struct WriteBuffers {
   std::uint32_t entries = 64;
-  std::byte* buffers = nullptr;        ///< partitions × entries × (bytes of all streams), aligned to cache lines
-  std::uint32_t* cursors = nullptr;    ///< a partition: next slot, counted over the buffers of all partitions
-  std::uint64_t* positions = nullptr;  ///< a partition: position of the first element that is not written out yet
-  std::byte* out_a = nullptr;          ///< first stream's output, aligned to cache lines
-  std::byte* out_b = nullptr;          ///< second stream's, when there are two
+  std::byte* buffers = nullptr;         ///< partitions × entries × (bytes of all streams), aligned to cache lines
+  std::uint32_t* cursors = nullptr;     ///< a partition: next slot, counted over the buffers of all partitions
+  std::uint64_t* positions = nullptr;   ///< a partition: position of the first element that is not written out yet
+  std::uint64_t const* ends = nullptr;  ///< a partition: behind its last element; what follows is not written
+  std::byte* out_a = nullptr;           ///< first stream's output, aligned to cache lines
+  std::byte* out_b = nullptr;           ///< second stream's, when there are two
 };
 
 /// Kernels of one instruction set. They differ in speed only.

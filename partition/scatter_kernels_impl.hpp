@@ -291,7 +291,9 @@ struct StreamKernels {
   static void flush(std::uint32_t partition, std::uint32_t slot, Slots slots, WriteBuffers const& to) {
     auto const position = to.positions[partition];
     auto const head = static_cast<std::uint32_t>(position) & (to.entries - 1);
-    to.positions[partition] = position + to.entries - head;
+    auto const end = position + to.entries - head;
+    to.positions[partition] = end;
+    if (__builtin_expect(end > to.ends[partition], 0)) return;
     if (head == 0)
       slots.write_whole(slot, position, to.entries, to);
     else
@@ -396,7 +398,9 @@ struct StreamKernels {
       auto const position = to.positions[p];
       auto const fill = to.cursors[p] & (to.entries - 1);
       auto const head = static_cast<std::uint32_t>(position) & (to.entries - 1);
-      if (fill > head) write_out(to.cursors[p] - fill + head, position, fill - head, slots, to);
+      to.positions[p] = position + (fill > head ? fill - head : 0);
+      if (fill > head && to.positions[p] <= to.ends[p])
+        write_out(to.cursors[p] - fill + head, position, fill - head, slots, to);
     }
     finish_streams();
   }

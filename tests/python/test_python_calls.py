@@ -284,6 +284,39 @@ def test_threads_at_once() -> None:
         assert all(pool.map(one, range(40)))
 
 
+CHANGED = """
+import sys, threading, time, numpy, garuda
+rows, greatest = 100_000, numpy.iinfo(sys.argv[1]).max
+random = numpy.random.default_rng(1)
+keys = [random.integers(0, rows, rows).astype(sys.argv[1]), numpy.arange(rows).astype(sys.argv[1])]
+values = numpy.arange(rows)
+def change():
+    for i in range(10**9):
+        part = keys[i % 2][i * 7919 % rows:][:rows // 3]
+        part[:] = (values[:len(part)], random.integers(0, greatest, len(part)), greatest, -1)[i % 4]
+threading.Thread(target=change, daemon=True).start()
+end = time.monotonic() + 3
+left, right = {"k": keys[0], "v": values}, {"k": keys[1], "w": values}
+for i in range(10**9):
+    if time.monotonic() > end: break
+    engine = garuda.Engine(path="cpu", threads=1 + i % 3, tuning=(None, "radix_bits=0", "radix_bits=4", "radix_bits=9")[i % 4])
+    for call in (lambda: engine.join(left, right, "k", how=("inner", "full", "anti", "mark")[i // 4 % 4]),
+                 lambda: engine.join_count(left, right, "k"),
+                 lambda: engine.group_by(left, "k", ordered=i % 2 == 0).agg("count", ("v", "sum"))):
+        try:
+            call()
+        except garuda.InvalidInputError as error:
+            assert "was changed while it was read" in str(error), error
+"""
+
+
+@pytest.mark.parametrize("dtype", ["int32", "int64"])
+def test_keys_that_change_meanwhile(dtype: str) -> None:
+    """By another thread of the caller's: rows mean nothing then, but nothing beyond the tables is touched."""
+    done = subprocess.run([sys.executable, "-c", CHANGED, dtype], env=environment(), capture_output=True, text=True, timeout=100, check=False)
+    assert done.returncode == 0, done.stderr
+
+
 def resident_bytes() -> int:
     with open("/proc/self/statm", encoding="ascii") as statm:
         return int(statm.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")

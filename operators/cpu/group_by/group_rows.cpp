@@ -88,7 +88,8 @@ class DirectTable {
       : keys_(keys), min_(min), shift_(shift), groups_(groups), entries_(entries, kNone) {}
 
   std::uint32_t add(std::uint32_t row) {
-    auto& entry = entries_[(keys_[row] - min_) >> shift_];
+    // Keys of the caller's memory may have changed since their range was found.
+    auto& entry = entries_[std::min<std::uint64_t>((keys_[row] - min_) >> shift_, entries_.size() - 1)];
     if (entry == kNone) {
       entry = static_cast<std::uint32_t>(groups_.heads.size());
       groups_.heads.push_back(row);

@@ -353,9 +353,11 @@ class GroupTable {
     if (addressing_.is_direct) {
       auto const min = static_cast<Word>(addressing_.min);
       auto const shift = addressing_.shift;
+      // Keys of the caller's memory may have changed since their range was found.
+      auto const last = static_cast<std::uint32_t>(addressing_.slots - 1);
       for_ranges_ahead(keys, sizeof(Word), slots.size(), [=](std::size_t begin, std::size_t end) {
         for (auto i = begin; i < end; ++i)
-          slots[i] = static_cast<std::uint32_t>(static_cast<Word>(keys[i] - min) >> shift);
+          slots[i] = std::min(static_cast<std::uint32_t>(static_cast<Word>(keys[i] - min) >> shift), last);
       });
       if (present_.empty()) return;
       auto* const present = present_.data();

@@ -28,11 +28,13 @@ class KeyBits {
       : min_(min), span_(static_cast<Word>(max - min)), bits_(contract::bitmap_words(span_ + 1)) {}
 
   void set(std::span<Word const> keys) noexcept {
-    for_each_ahead<Word>(keys.data(), keys.size(),
-                         [keys = keys.data(), bits = bits_.data(), min = min_](std::size_t i) {
-                           auto const slot = static_cast<Word>(keys[i] - min);
-                           bits[slot / kWordBits] |= std::uint64_t{1} << slot % kWordBits;
-                         });
+    // Keys of the caller's memory may have changed since their range was found.
+    for_each_ahead<Word>(
+        keys.data(), keys.size(),
+        [keys = keys.data(), bits = bits_.data(), min = min_, span = static_cast<Word>(span_)](std::size_t i) {
+          auto const slot = std::min(static_cast<Word>(keys[i] - min), span);
+          bits[slot / kWordBits] |= std::uint64_t{1} << slot % kWordBits;
+        });
   }
   void add_words(KeyBits const& other, std::size_t begin, std::size_t end) noexcept {
     for (auto w = begin; w < end; ++w) bits_[w] |= other.bits_[w];

@@ -30,7 +30,8 @@ template <class Word>
 class JoinTable {
  public:
   /// Takes the place of what the table held; its memory is used again. `keys`: at most kMaxPassRows, all in [min, max]
-  /// and equal in their `shared_low_bits` lowest bits, as every key is that will be looked up.
+  /// and equal in their `shared_low_bits` lowest bits, as every key is that will be looked up. Keys that another thread
+  /// changes meanwhile, for they may be the caller's memory, are found or not, and nothing beyond the table is touched.
   /// Errors: cancelled, by `control` where there is one; out_of_memory.
   Result<void> build(std::span<Word const> keys, Word min, Word max, std::uint32_t shared_low_bits,
                      Control const* control = nullptr) {
@@ -50,6 +51,7 @@ class JoinTable {
                static_cast<std::uint32_t>(65 - std::bit_width(num_slots_))};
     GARUDA_TRY(clear(slots(), num_slots_ + 1, control));
     GARUDA_TRY(fill(control));
+    slots()[num_slots_] = 0;  // a key that left the range meanwhile may have used it
     return unique_ ? Result<void>{} : build_runs(control);
   }
 
@@ -225,11 +227,12 @@ class JoinTable {
       std::fill(words + first, words + last, std::uint64_t{0});
     }));
     GARUDA_TRY(for_blocks(keys_.size(), control, [&](std::uint32_t first, std::uint32_t last) {
-      for_each_ahead<Word>(keys_.data() + first, last - first,
-                           [=, direct = direct(), keys = keys_.data() + first](std::size_t i) {
-                             auto const value = direct.slot_of(keys[i]);
-                             words[value / RankedKeys::kRankBits] |= std::uint64_t{1} << value % RankedKeys::kRankBits;
-                           });
+      for_each_ahead<Word>(
+          keys_.data() + first, last - first,
+          [=, direct = direct(), keys = keys_.data() + first, behind = last_value_ + 1](std::size_t i) {
+            auto const value = std::min(direct.slot_of(keys[i]), behind);
+            words[value / RankedKeys::kRankBits] |= std::uint64_t{1} << value % RankedKeys::kRankBits;
+          });
     }));
     std::uint64_t keys = 0;
     GARUDA_TRY(for_blocks(count, control, [&](std::uint32_t first, std::uint32_t last) {
@@ -242,8 +245,9 @@ class JoinTable {
     if (form_ == Form::hashed) return fill_hash(control);
     return for_blocks(keys_.size(), control, [&](std::uint32_t first, std::uint32_t last) {
       if (form_ == Form::direct)
-        fill_slots(first, last,
-                   [direct = direct(), keys = keys_.data() + first](std::size_t i) { return direct.slot_of(keys[i]); });
+        fill_slots(first, last, [direct = direct(), keys = keys_.data() + first, behind = num_slots_](std::size_t i) {
+          return std::min(direct.slot_of(keys[i]), behind);
+        });
       else
         for_slots(first, last, [&](std::uint32_t begin, std::span<std::uint32_t const> slots) {
           fill_slots(begin, begin + slots.size(), [slots](std::size_t i) { return slots[i]; });
@@ -268,14 +272,16 @@ class JoinTable {
   template <class Body>
   void for_slots(std::uint32_t first, std::uint32_t last, Body const& body) const {
     std::uint32_t slots[kBlock];
+    auto const behind = static_cast<std::uint32_t>(num_slots_);
     for (auto begin = first; begin < last; begin += kBlock) {
       auto const count = std::min<std::size_t>(kBlock, last - begin);
       auto const* const keys = keys_.data() + begin;
       if (form_ == Form::ranked) {
         find_ranks(keys, count, slots);
-        for (std::size_t i = 0; i < count; ++i) slots[i] -= 1;
+        for (std::size_t i = 0; i < count; ++i) slots[i] = std::min(slots[i] - 1, behind);
       } else if (form_ == Form::direct) {
-        for (std::size_t i = 0; i < count; ++i) slots[i] = static_cast<std::uint32_t>(direct().slot_of(keys[i]));
+        for (std::size_t i = 0; i < count; ++i)
+          slots[i] = static_cast<std::uint32_t>(std::min(direct().slot_of(keys[i]), num_slots_));
       } else {
         for (std::size_t i = 0; i < count; ++i)
           slots[i] = static_cast<std::uint32_t>(search_.slot_of(search_.hash_of(keys[i]), keys[i]));
