@@ -84,7 +84,7 @@ Result<std::optional<TablePair>> JoinBlocks::next() {
     }
     outer_block_.clear();
     if (is_inner() || rest_->num_rows() == 0 || parts_.alone(outer_side_) == contract::Alone::matched) continue;
-    GARUDA_TRY_ASSIGN(auto nothing, of(contract::other_side(outer_side_)).input->no_rows());
+    GARUDA_TRY_ASSIGN(auto nothing, of(contract::other_side(outer_side_)).input->to_table({}));
     return pair_of(*std::exchange(rest_, std::nullopt), std::move(nothing), kept_bytes());
   }
 }

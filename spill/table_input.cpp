@@ -175,6 +175,12 @@ Result<std::uint64_t> TableInput::finish() {
 }
 
 Result<Table> TableInput::to_table(io::ArrowBatches batches) const {
+  if (batches.empty()) {
+    // Without a batch, the table would not have the dictionaries that all other parts of the file have.
+    GARUDA_ARROW_TRY_ASSIGN(auto nothing, arrow::RecordBatch::MakeEmpty(spilled_schema(), io::memory_pool()),
+                            ErrorCode::out_of_memory, sentence_);
+    batches.push_back(std::move(nothing));
+  }
   for (auto& batch : batches) {
     GARUDA_TRY_ASSIGN(batch, dictionaries_->attach(std::move(batch)));
   }

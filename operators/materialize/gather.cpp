@@ -94,6 +94,16 @@ Result<ArrayView> gather_nested(GatherColumn const& column, RowSelection<RowId> 
   return view;
 }
 
+/// The arrays of a column of the host, those of batches without rows included.
+std::vector<ArrayView> arrays_of(TableView const& table, std::size_t position) {
+  std::vector<ArrayView> arrays;
+  for (std::size_t b = 0; b < table.num_batches(); ++b) {
+    auto const& array = table.batch(b).columns[position];
+    if (array.location.kind != Location::Kind::device) arrays.push_back(array);
+  }
+  return arrays;
+}
+
 }  // namespace
 
 template <class RowId>
@@ -161,6 +171,9 @@ Result<Gatherer> Gatherer::create(TableView const& table, std::span<std::size_t 
       column.type = in_form(column.type, strings);
       column.referred = referred_bytes(column.parts, column.strings, value_layout(column.source_type), owners);
     }
+    // A table without rows may have dictionaries, which results of null rows have, too.
+    bool const may_have_dictionary = field.type.id == TypeId::dictionary || field.type.id == TypeId::nested;
+    if (may_have_dictionary && column.parts.empty()) column.parts = arrays_of(table, position);
     if (field.type.id == TypeId::dictionary) GARUDA_TRY(unify_dictionaries(column, limits));
     field.type = column.type;
     gatherer.schema_.push_back(std::move(field));

@@ -359,3 +359,22 @@ def test_carried_payload_of_a_side_without_keys(garuda, keys, limit):
     for sides in (["e.arrow", "t.arrow"], ["t.arrow", "e.arrow"], ["e.arrow", "e.arrow"]):
         garuda.join(*sides, "--on", "k", *tuning, "-o", "out.parquet")
         assert tables.read(garuda.folder / "out.parquet").num_rows == 0
+
+
+def test_dictionaries_of_partitions_without_rows(garuda, spill_folder):
+    """All partitions have one dictionary, also where one side has no rows."""
+    rows = 20_000
+    indices = pa.array([i % 1_500 for i in range(rows)], pa.int16())
+    words = pa.DictionaryArray.from_arrays(indices, [f"w{i}" for i in range(1_500)])
+    left = pa.table({"k": pa.array([7] * rows, pa.int64()), "d": words, "pad": ["x" * 40] * rows})
+    right = pa.table({"k": pa.array(range(8, rows + 8), pa.int64()), "v": ["y" * 40] * rows})
+    tables.write(garuda.folder / "l.arrow", left, 5_000)
+    tables.write(garuda.folder / "r.arrow", right, 5_000)
+    limit = ["--memory-limit", "1MiB", "--temp-folder", spill_folder]
+    there, back = ["l.arrow", "r.arrow"], ["r.arrow", "l.arrow"]
+    for sides, how in ((there, "full"), (back, "full"), (back, "left")):
+        garuda.join(*sides, "--on", "k", "--how", how, *limit, "-o", "out.arrow")
+        found = tables.read(garuda.folder / "out.arrow")["d"].to_pylist()
+        expected = words.to_pylist() if how == "full" else []
+        assert sorted(word for word in found if word is not None) == sorted(expected), (sides, how)
+        assert len(found) == rows + len(expected)

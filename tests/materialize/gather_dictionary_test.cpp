@@ -138,13 +138,13 @@ TEST(GatherDictionary, WidensOffsetsWhenTheUnionNeedsIt) {
   }
 }
 
-TEST(GatherDictionary, IsPresentWithoutRows) {
+TEST(GatherDictionary, IsKeptWithoutRows) {
   auto const source = table_of(word_batch({}, {"a"}));
   auto const gatherer = Gatherer::create(source.table.view(), std::vector<std::size_t>{0}).value();
   for (auto const& ids : {RowIds{}, RowIds{-1, -1}}) {
     auto const result = gatherer.gather(ids).value();
     ASSERT_NE(result.batch.columns[0].dictionary, nullptr);
-    EXPECT_EQ(result.batch.columns[0].dictionary->length, 0);
+    EXPECT_EQ(result.batch.columns[0].dictionary->length, 1);
     EXPECT_EQ(cells(result.batch.columns[0], gatherer.schema()[0].type), Cells(ids.size()));
   }
 }
