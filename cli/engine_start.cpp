@@ -2,7 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
-#include <system_error>
+#include <exception>
 #include <thread>
 #include <utility>
 
@@ -81,15 +81,19 @@ EngineStart::EngineStart(RunOptions const& options, std::uint64_t kept_beside_li
     if (wanted.devices)
       std::thread([make = make, made = made_]() mutable {
         (*make)();
-        bool const has_driver = made.get().engine.has_value();
+        bool has_driver = false;
+        try {
+          has_driver = made.get().engine.has_value();
+        } catch (std::exception const&) {  // whoever takes the engine says why there is none
+        }
         make.reset();  // and what both hold of the engine
         made = {};
         if (has_driver) stay();
       }).detach();
     else
       (*make)();
-  } catch (std::system_error const&) {
-    (*make)();  // the process may have no further thread
+  } catch (std::exception const&) {
+    (*make)();  // the process may have no further thread, or no memory for one
   }
 }
 

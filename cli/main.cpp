@@ -9,12 +9,18 @@
 #include "core/os/environment.hpp"
 #include "core/os/process.hpp"
 
+namespace {
+
+/// Comes before the initialisers of all other objects, CLI11's among them, which allocate.
+[[gnu::constructor(101)]] void handle_terminate_first() { garuda::cli::install_terminate_handler(); }
+
+}  // namespace
+
 int main(int argc, char** argv) {
   // Arrow's own allocators reserve address space by many MiB, and where there is none their failure is not returned.
   constexpr auto const* kPool = "ARROW_DEFAULT_MEMORY_POOL";
   if (!garuda::os::path_variable(kPool)) garuda::os::set_variable(kPool, "system");
   garuda::cli::install_signal_handlers();
-  garuda::cli::install_terminate_handler();
   auto const occupied = garuda::cli::occupy_standard_streams();
   int const code = occupied ? garuda::cli::run_command_line(garuda::os::utf8_arguments(argc, argv))
                             : garuda::cli::report(occupied.error());

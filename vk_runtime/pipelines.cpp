@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <new>
 #include <span>
 
 #include "vk_runtime/pipeline_cache.hpp"
@@ -263,7 +264,11 @@ Result<std::unique_ptr<PipelineStore>> PipelineStore::create(Device& device,
 }
 
 PipelineStore::~PipelineStore() {
-  if (unsaved_ > 0) static_cast<void>(save());
+  if (unsaved_ == 0) return;
+  try {
+    static_cast<void>(save());
+  } catch (std::bad_alloc const&) {  // what has no memory to be saved is compiled once more
+  }
 }
 
 void PipelineStore::keep_statistics() {

@@ -263,7 +263,11 @@ class ExportedStream {
     });
   }
 
-  char const* last_error() const noexcept { return code_ == 0 ? nullptr : message_.c_str(); }
+  char const* last_error() const noexcept {
+    if (code_ == 0) return nullptr;
+    if (!message_.empty()) return message_.c_str();
+    return code_ == ENOMEM ? "host memory exhausted" : "unknown failure";
+  }
 
  private:
   static int error_number(ErrorCode code) noexcept {
@@ -289,15 +293,19 @@ class ExportedStream {
   template <class Step>
   int guarded(Step step) noexcept {
     try {
-      auto const result = step();
-      if (result) return 0;
-      return remember(error_number(result.error().code()), result.error().describe());
-    } catch (std::bad_alloc const&) {
-      return remember(ENOMEM, "host memory exhausted");
-    } catch (std::exception const& exception) {
-      return remember(EINVAL, exception.what());
+      try {
+        auto const result = step();
+        if (result) return 0;
+        return remember(error_number(result.error().code()), result.error().describe());
+      } catch (std::bad_alloc const&) {
+        throw;
+      } catch (std::exception const& exception) {
+        return remember(EINVAL, exception.what());
+      }
+    } catch (std::bad_alloc const&) {  // also of a message's own memory
+      return remember(ENOMEM, {});
     } catch (...) {
-      return remember(EINVAL, "unknown failure");
+      return remember(EINVAL, {});
     }
   }
 
@@ -309,7 +317,7 @@ class ExportedStream {
 
   std::unique_ptr<BatchStream> stream_;
   int code_ = 0;
-  std::string message_;
+  std::string message_;  // empty: there was no memory for one
 };
 
 /// The batches of a table, one after the other.

@@ -39,7 +39,7 @@ class Imported {
 
 /// What a batch keeps alive.
 struct ImportedBatch {
-  explicit ImportedBatch(Imported<ArrowArray> source) noexcept : array(std::move(source)) {}
+  explicit ImportedBatch(Imported<ArrowArray> source) : array(std::move(source)) {}
 
   Imported<ArrowArray> array;
   ImportStorage storage;

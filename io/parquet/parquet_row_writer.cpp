@@ -77,7 +77,10 @@ class ParquetRowWriter final : public RowWriter {
   }
 
   ~ParquetRowWriter() override {
-    for (auto& group : behind_) arena_.execute([&] { group->tasks.cancel(), group->tasks.wait(); });
+    for (auto& group : behind_) try {
+        arena_.execute([&] { group->tasks.cancel(), group->tasks.wait(); });
+      } catch (...) {  // what failed is not wanted any more
+      }
   }
 
   arrow::Status write(std::shared_ptr<arrow::RecordBatch> const& batch) override {
@@ -109,15 +112,16 @@ class ParquetRowWriter final : public RowWriter {
     ARROW_ASSIGN_OR_RAISE(group->rows, arrow::Table::FromRecordBatches(schema_, std::exchange(gathered_, {})));
     gathered_bytes_ = 0;
     group->columns.resize(static_cast<std::size_t>(schema_->num_fields()));
+    // Waited for, whatever happens from here on.
+    behind_.push_back(std::move(group));
     arena_.execute([&] {
       for (int i = 0; i < schema_->num_fields(); ++i) {
-        group->tasks.run([this, group = group.get(), i] {
+        behind_.back()->tasks.run([this, group = behind_.back().get(), i] {
           group->columns[static_cast<std::size_t>(i)] =
               encode_column(schema_->field(i), group->rows->column(i), properties_);
         });
       }
     });
-    behind_.push_back(std::move(group));
     while (behind_.size() > most_behind_) ARROW_RETURN_NOT_OK(finish_group());
     return arrow::Status::OK();
   }

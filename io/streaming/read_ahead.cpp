@@ -1,6 +1,5 @@
 #include "io/streaming/read_ahead.hpp"
 
-#include <system_error>
 #include <utility>
 
 #include "io/columns/row_bytes.hpp"
@@ -9,9 +8,10 @@ namespace garuda::io {
 
 ReadAhead::ReadAhead(std::shared_ptr<TableParts> parts, std::size_t threads, std::uint64_t bytes)
     : parts_(std::move(parts)), most_bytes_(bytes) {
+  threads_.reserve(threads);
   try {
     while (threads_.size() < threads) threads_.emplace_back([this] { work(); });
-  } catch (std::system_error const&) {
+  } catch (std::exception const&) {
     // Those that there are read all parts.
   }
 }

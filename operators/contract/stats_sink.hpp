@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <new>
 #include <string>
 #include <string_view>
 
@@ -42,7 +43,11 @@ class PhaseTimer {
   PhaseTimer(PhaseTimer const&) = delete;
   PhaseTimer& operator=(PhaseTimer const&) = delete;
   ~PhaseTimer() {
-    if (sink_ != nullptr) sink_->add_phase(phase_, watch_.elapsed_ns(), bytes_, items_);
+    if (sink_ == nullptr) return;
+    try {
+      sink_->add_phase(phase_, watch_.elapsed_ns(), bytes_, items_);
+    } catch (std::bad_alloc const&) {  // a phase that memory has no room for is left out
+    }
   }
 
   void count(std::uint64_t bytes, std::uint64_t items) {

@@ -119,13 +119,16 @@ Result<void> copy_up(ColumnUpload const& upload, std::span<UploadedStrings const
 std::uint64_t bytes_of(DeviceTableState const& table) noexcept {
   std::uint64_t bytes = 0;
   for (auto const& stored : table.stored) bytes += stored.buffer.bytes();
-  std::vector<StringBytes const*> pieces;
-  for (auto const& column : table.columns) {
-    if (column.strings == nullptr) continue;
-    for (auto const& piece : column.strings->pieces)
-      if (std::ranges::find(pieces, piece.get()) == pieces.end()) pieces.push_back(piece.get());
+  for (auto column = table.columns.begin(); column != table.columns.end(); ++column) {
+    if (column->strings == nullptr) continue;
+    for (auto const& piece : column->strings->pieces) {
+      bool const is_counted = std::any_of(table.columns.begin(), column, [&](auto const& before) {
+        return before.strings != nullptr &&
+               std::ranges::find(before.strings->pieces, piece) != before.strings->pieces.end();
+      });
+      if (!is_counted) bytes += piece->device_bytes();
+    }
   }
-  for (auto const* piece : pieces) bytes += piece->device_bytes();
   return bytes;
 }
 

@@ -109,7 +109,7 @@ class VulkanDevices final : public contract::ApiDevices {
  private:
   /// What has little memory is left as it is: the next process would find much of it taken.
   void leave_all() noexcept try {
-    vk::leave(std::move(instance_));  // first: devices that cannot be left need it
+    vk::leave(instance_);  // first: devices that cannot be left need it
     for (auto& entry : opened_) {
       if (entry.device == nullptr) continue;
       if (entry.device->memory().kept_bytes() + entry.device->pinned().kept_bytes() > kMostLeftBytes) {
@@ -118,8 +118,8 @@ class VulkanDevices final : public contract::ApiDevices {
         entry.device->pinned().trim();
       }
       if (entry.pipelines != nullptr) (void)entry.pipelines->save();
-      vk::leave(std::move(entry.pipelines));
-      vk::leave(std::move(entry.device));
+      vk::leave(entry.pipelines);
+      vk::leave(entry.device);
     }
   } catch (std::bad_alloc const&) {  // they go as ever
   }

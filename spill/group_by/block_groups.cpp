@@ -6,10 +6,10 @@
 #include <algorithm>
 #include <atomic>
 #include <cstdint>
+#include <exception>
 #include <future>
 #include <iterator>
 #include <mutex>
-#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -117,7 +117,7 @@ class GroupedBlocks final : public GroupByResult {
     std::vector<std::future<Result<void>>> others;
     try {
       while (others.size() + 1 < workers_) others.push_back(std::async(std::launch::async, [this] { return work(); }));
-    } catch (std::system_error const&) {
+    } catch (std::exception const&) {
       // Those that there are take all blocks.
     }
     auto done = work();

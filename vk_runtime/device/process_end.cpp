@@ -2,7 +2,6 @@
 
 #include <atomic>
 #include <mutex>
-#include <utility>
 #include <vector>
 
 namespace garuda::vk {
@@ -15,11 +14,11 @@ std::atomic<bool> are_left{false};
 void leave_devices_to_process_end() noexcept { are_left = true; }
 bool devices_are_left() noexcept { return are_left; }
 
-void leave(std::shared_ptr<void> owner) {
+void remember_left(void const* object) {
   static std::mutex mutex;
-  static auto& left = *new std::vector<std::shared_ptr<void>>;  // never destroyed
+  static auto& left = *new std::vector<void const*>;  // never destroyed
   std::lock_guard const lock(mutex);
-  left.push_back(std::move(owner));
+  left.push_back(object);
 }
 
 }  // namespace garuda::vk

@@ -13,7 +13,14 @@ void leave_devices_to_process_end() noexcept;
 /// Whether that was said.
 bool devices_are_left() noexcept;
 
-/// Takes over what is left, for ever. Thread-safe.
-void leave(std::shared_ptr<void> owner);
+/// Remembers what is left, so that leak checkers find it. Thread-safe.
+void remember_left(void const* object);
+
+/// Takes over what `owner` has, for ever; where there is no memory for that, `owner` keeps it. Thread-safe.
+template <class T>
+void leave(std::unique_ptr<T>& owner) {
+  remember_left(owner.get());
+  (void)owner.release();
+}
 
 }  // namespace garuda::vk

@@ -102,7 +102,7 @@ MemoryPool::MemoryPool(DeviceHandle device, VkPhysicalDevice physical, DeviceTra
                        std::uint64_t limit_bytes)
     : device_(device), physical_(physical), traits_(traits), limit_bytes_(limit_bytes) {}
 
-MemoryPool::~MemoryPool() { trim(); }
+MemoryPool::~MemoryPool() { forget_kept(); }
 
 Result<MemoryBlock> MemoryPool::allocate(BlockRequest const& request) {
   GARUDA_EXPECTS(request.bytes > 0 && request.type < traits_.memory_types.size());
@@ -171,7 +171,8 @@ void MemoryPool::give_back(MemoryBlock& block) noexcept {
   freed.pool_ = nullptr;
   if (charged(freed.type_) && !freed.imported_) used_bytes_ -= freed.bytes_;
   auto const largest = traits_.device_local_bytes() / kKeptShare;
-  if (freed.reusable_ && kept_bytes_ + freed.bytes_ <= largest) {
+  // The list does not grow here: nothing is kept where there was no memory for its places.
+  if (freed.reusable_ && kept_bytes_ + freed.bytes_ <= largest && kept_.size() < kept_.capacity()) {
     kept_bytes_ += freed.bytes_;
     kept_.push_back(std::move(freed));
     return;
