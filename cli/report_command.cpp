@@ -66,7 +66,7 @@ Result<fs::path> page_file(std::string const& output) {
 
 /// Writes all of `text` and gives the file its name.
 Result<void> write_and_commit(os::OutputFile& file, std::string_view text) {
-  int const descriptor = file.release_descriptor();
+  GARUDA_TRY_ASSIGN(int const descriptor, file.open());
   int error_number = os::write_all(descriptor, text);
   if (int const closing = os::close_file(descriptor); error_number == 0) error_number = closing;
   if (error_number != 0)

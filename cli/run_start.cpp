@@ -61,7 +61,7 @@ Result<void> RunStart::open() {
   thread_limit_.emplace(options_.threads);
   if (request_.output) {
     // First of all, so that nobody waits for a result that has nowhere to go.
-    GARUDA_TRY_ASSIGN(file_, os::OutputFile::create(*request_.output));
+    GARUDA_TRY_ASSIGN(file_, os::OutputFile::create(*request_.output, request_.sync));
     guard_.emplace(file_->temporary_path());
   } else {
     GARUDA_TRY(check_output_is_open());

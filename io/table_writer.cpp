@@ -25,13 +25,17 @@ decltype(&make_csv_writer) writer_of(FileFormat format) {
 
 struct TableWriter::State {
   Schema schema;
+  std::shared_ptr<arrow::Schema> arrow_schema;
   os::OutputFile file;
   std::string sentence;
   std::shared_ptr<arrow::io::FileOutputStream> sink;
   std::unique_ptr<RowWriter> rows;
 
-  State(Schema schema_of_rows, os::OutputFile output)
-      : schema(std::move(schema_of_rows)), file(std::move(output)), sentence("cannot write " + file.path().string()) {}
+  State(Schema schema_of_rows, std::shared_ptr<arrow::Schema> of_arrow, os::OutputFile output)
+      : schema(std::move(schema_of_rows)),
+        arrow_schema(std::move(of_arrow)),
+        file(std::move(output)),
+        sentence("cannot write " + file.path().string()) {}
 };
 
 void TableWriter::prepare(std::filesystem::path const& path) {
@@ -62,9 +66,10 @@ Result<TableWriter> TableWriter::open(os::OutputFile file, Schema const& schema,
   GARUDA_TRY_ASSIGN(auto const format, output_format_of(file.path()));
   GARUDA_TRY_ASSIGN(auto const compression, compression_for(format, options.compression));
   GARUDA_TRY_ASSIGN(auto const arrow_schema, to_arrow_schema(schema));
-  auto state = std::make_unique<State>(schema, std::move(file));
-  GARUDA_ARROW_TRY_ASSIGN(state->sink, arrow::io::FileOutputStream::Open(state->file.release_descriptor()),
-                          ErrorCode::output, state->sentence);
+  auto state = std::make_unique<State>(schema, arrow_schema, std::move(file));
+  GARUDA_TRY_ASSIGN(int const descriptor, state->file.open());
+  GARUDA_ARROW_TRY_ASSIGN(state->sink, arrow::io::FileOutputStream::Open(descriptor), ErrorCode::output,
+                          state->sentence);
   auto rows = writer_of(format)(arrow_schema, state->sink,
                                 {options.row_group_rows, options.row_group_bytes, options.writes_behind,
                                  options.threads, compression, options.packs_integers});
@@ -82,20 +87,28 @@ Result<void> TableWriter::write(Batch batch) {
   GARUDA_EXPECTS(state_ != nullptr);
   if (batch.num_rows == 0) return {};
   GARUDA_TRY_ASSIGN(auto const rows, to_arrow_batch(state_->schema, std::move(batch)));
-  auto const written = state_->rows->write(rows);
+  // With the file's own schema, which Arrow need not compare: it takes what memory cuts short for a difference.
+  auto const& schema = state_->arrow_schema;
+  auto const written = state_->rows->write(arrow::RecordBatch::Make(schema, rows->num_rows(), rows->columns()));
   if (!written.ok()) return unwritten(written, state_->sentence);
   return {};
 }
 
 Result<std::uint64_t> TableWriter::finish() {
   GARUDA_EXPECTS(state_ != nullptr);
-  auto const state = std::exchange(state_, nullptr);
-  auto const finished = state->rows->finish();
-  if (!finished.ok()) return unwritten(finished, state->sentence);
-  GARUDA_ARROW_TRY_ASSIGN(auto const bytes, state->sink->Tell(), ErrorCode::output, state->sentence);
-  GARUDA_ARROW_TRY(state->sink->Close(), ErrorCode::output, state->sentence);
-  GARUDA_TRY(state->file.commit());
+  auto& state = *state_;
+  auto const finished = state.rows->finish();
+  if (!finished.ok()) return unwritten(finished, state.sentence);
+  GARUDA_ARROW_TRY_ASSIGN(auto const bytes, state.sink->Tell(), ErrorCode::output, state.sentence);
+  if (auto const failed = state.file.syncs() ? os::sync_file(state.sink->file_descriptor()) : 0; failed != 0)
+    return tl::unexpected(Error(ErrorCode::output, os::system_message(failed)).wrap(state.sentence));
+  GARUDA_ARROW_TRY(state.sink->Close(), ErrorCode::output, state.sentence);
   return static_cast<std::uint64_t>(bytes);
+}
+
+Result<void> TableWriter::commit() {
+  GARUDA_EXPECTS(state_ != nullptr);
+  return std::exchange(state_, nullptr)->file.commit();
 }
 
 }  // namespace garuda::io

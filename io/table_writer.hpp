@@ -23,7 +23,7 @@ struct WriteOptions {
   bool packs_integers = true;                ///< Parquet: as differences, where that is shorter
 };
 
-/// Writes one file, batch by batch, in the format of its extension. The file appears on finish, whole; without it, or
+/// Writes one file, batch by batch, in the format of its extension. The file appears on commit, whole; without it, or
 /// after an error, nothing is left behind. CSV: a header line, text quoted as in RFC 4180, nulls empty. Stored columns
 /// (stored_types.hpp) are written as what they stand for. The same batches make the same
 /// file on any number of threads. Move-only.
@@ -50,9 +50,12 @@ class TableWriter {
   /// invalid_input, for a value that the format cannot hold; out_of_memory. The writer is then of no more use.
   Result<void> write(Batch batch);
 
-  /// Writes the rest, closes the file and gives it its name. Returns its size in bytes. To be called once.
-  /// Errors: those of write.
+  /// Writes the rest and closes the file. Returns its size in bytes. To be called once. Errors: those of write.
   Result<std::uint64_t> finish();
+
+  /// Gives the file its name. To be called once, after finish. Allocates nothing where it succeeds, so a caller can say
+  /// beforehand all that may fail. Errors: output.
+  Result<void> commit();
 
  private:
   struct State;

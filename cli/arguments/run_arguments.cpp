@@ -27,9 +27,11 @@ Result<std::uint64_t> parse_limit(std::string_view option, std::string_view text
 
 Result<void> set_output_options(RunArguments const& arguments, RunRequest& request) {
   bool const is_of_parquet = arguments.row_group_rows != 0 || arguments.plain_integers;
-  if (arguments.compression.empty() && !is_of_parquet) return {};
+  if (arguments.compression.empty() && !is_of_parquet && !arguments.sync) return {};
   if (!request.output)
-    return fail(ErrorCode::usage, "--compression, --row-group-rows and --plain-integers say nothing without --output");
+    return fail(ErrorCode::usage,
+                "--compression, --row-group-rows, --plain-integers and --sync say nothing without --output");
+  request.sync = arguments.sync;
   GARUDA_TRY_ASSIGN(auto const format, io::output_format_of(*request.output));
   if (!arguments.compression.empty()) {
     GARUDA_TRY_ASSIGN(request.compression, io::parse_compression(arguments.compression));
@@ -68,6 +70,7 @@ void add_run_options(CLI::App& app, RunArguments& arguments, std::string const& 
       ->option_text("N");
   app.add_flag("--plain-integers", arguments.plain_integers,
                "no DELTA_BINARY_PACKED in the result, Parquet, for readers that do not know it");
+  app.add_flag("--sync", arguments.sync, "the result file is on the disk when the command ends (fsync)");
   app.add_option("--path", arguments.path, "what computes: auto, graphics, compute, cuda or cpu")->type_name("PATH");
   app.add_flag("--allow-cuda", arguments.allow_cuda, "let auto choose CUDA, too, where Vulkan has a GPU");
   app.add_option("--device", arguments.device, "auto, an index or part of a name of `garuda devices`")

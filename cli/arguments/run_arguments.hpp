@@ -32,6 +32,7 @@ struct RunArguments {
   std::string compression;
   std::int64_t row_group_rows = 0;
   bool plain_integers = false;
+  bool sync = false;
   std::string strings;
   std::uint32_t threads = 0;
   bool allow_cuda = false;
@@ -47,6 +48,7 @@ struct RunRequest {
   std::optional<io::Compression> compression;        ///< of the output; nullopt: its format's usual one
   std::optional<std::int64_t> row_group_rows;        ///< of the output, Parquet
   bool plain_integers = false;                       ///< in the output, Parquet
+  bool sync = false;                                 ///< the output is on the disk when the run ends
   std::optional<std::filesystem::path> temp_folder;  ///< nullopt: $TMPDIR, or /tmp
   StatsFormat stats = StatsFormat::none;
   StringForm strings = StringForm::utf8;

@@ -13,6 +13,11 @@
 #include "operators/materialize/viewed_result.hpp"
 
 namespace garuda::cli {
+namespace {
+
+std::string line_of(std::string_view text) { return fmt::format("garuda: {}\n", text); }
+
+}  // namespace
 
 FileRun::FileRun(RunRequest& request, RunOptions& options, RunStart& start)
     : request_(request), options_(options), start_(start), bar_(!request.quiet && error_is_terminal()) {
@@ -79,9 +84,15 @@ Result<void> FileRun::write(QueryResult& result) {
   GARUDA_TRY_ASSIGN(auto const bytes, writer.finish());
   times_.write_ns += finishing.elapsed_ns();
   times_.write_bytes = bytes;
+  // Said before the file has its name: nothing fails afterwards, so a run that failed has no file.
   auto const stats = result.stats();
-  say(fmt::format("{} rows, {} bytes in {}", stats.rows_out, bytes, request_.output->string()));
-  say_stats(stats, result.plan());
+  auto const sentence =
+      line_of(fmt::format("{} rows, {} bytes in {}", stats.rows_out, bytes, request_.output->string()));
+  auto const numbers = stats_text(stats, result.plan());
+  GARUDA_TRY(writer.commit());
+  bar_.clear();
+  if (!request_.quiet) write_error(sentence);
+  write_error(numbers);
   return {};
 }
 
@@ -101,7 +112,7 @@ Result<void> FileRun::show(QueryResult& result) {
 
 void FileRun::say(std::string_view text) {
   bar_.clear();
-  if (!request_.quiet) write_error(fmt::format("garuda: {}\n", text));
+  if (!request_.quiet) write_error(line_of(text));
 }
 
 void FileRun::say_plan(Plan const& plan) {
@@ -113,11 +124,16 @@ void FileRun::say_plan(Plan const& plan) {
 
 void FileRun::say_stats(RunStats const& stats, Plan const& plan) {
   bar_.clear();
+  write_error(stats_text(stats, plan));
+}
+
+std::string FileRun::stats_text(RunStats const& stats, Plan const& plan) {
   times_.library_ns = start_.library_ns();
   times_.elapsed_ns = start_.watch().elapsed_ns();
   times_.read_bytes = bytes_read_.load();
-  if (request_.stats == StatsFormat::table) write_error(stats_table(stats, plan, times_));
-  if (request_.stats == StatsFormat::json) write_error(stats_json(stats, plan, times_) + "\n");
+  if (request_.stats == StatsFormat::table) return stats_table(stats, plan, times_);
+  if (request_.stats == StatsFormat::json) return stats_json(stats, plan, times_) + "\n";
+  return {};
 }
 
 }  // namespace garuda::cli

@@ -8,7 +8,7 @@ Result<void> write_table(std::filesystem::path const& file, Table const& table) 
   GARUDA_TRY_ASSIGN(auto writer, io::TableWriter::open(file, table.schema()));
   for (auto const& batch : table.batches()) GARUDA_TRY(writer.write(batch));
   GARUDA_TRY(writer.finish());
-  return {};
+  return writer.commit();
 }
 
 FileCommands const* garuda_file_commands() noexcept {

@@ -54,10 +54,22 @@ void unmap_file(MappedBytes mapped) noexcept;
 /// Makes a file in `folder` that goes when its last descriptor is closed, and opens it for reading and writing.
 Opened create_unnamed_file(std::filesystem::path const& folder);
 
+/// Makes a file without a name that `link_file` can give one, in `folder`, and opens it for writing. Fails where the
+/// file system, or the platform, has none such.
+Opened create_nameless_file(std::filesystem::path const& folder) noexcept;
+
+/// Gives the nameless file the name `to`. 0 or an errno: EEXIST where `to` is there.
+int link_file(int descriptor, std::filesystem::path const& to) noexcept;
+
+/// Returns when the bytes of a file, or the names in a folder, are on the disk. 0 or an errno.
+int sync_file(int descriptor) noexcept;
+int sync_folder(std::filesystem::path const& folder) noexcept;
+
 /// A second descriptor of the same file, with the same position.
 Opened duplicate(int descriptor) noexcept;
 
-/// Gives the open file the permissions of `existing`, where that is there. 0 or an errno.
+/// Gives the open file the permissions of `existing`, where that is there, to read, write and execute: what it may be
+/// set to beside them (set-user-ID) was said of its old content. 0 or an errno.
 int copy_permissions(std::filesystem::path const& existing, int descriptor) noexcept;
 
 /// Writes all of `text`. 0 or an errno.

@@ -34,7 +34,7 @@ fs::path follow_links(fs::path path, std::error_code& error) {
 
 }  // namespace
 
-Result<OutputFile> OutputFile::create(fs::path const& path) {
+Result<OutputFile> OutputFile::create(fs::path const& path, bool syncs) {
   std::error_code error;
   auto target = follow_links(path, error);
   if (error) return tl::unexpected(unwritable(path, system_message(error.default_error_condition().value())));
@@ -43,68 +43,107 @@ Result<OutputFile> OutputFile::create(fs::path const& path) {
   if (fs::exists(status) && !fs::is_regular_file(status)) {
     return tl::unexpected(unwritable(path, "it is not a regular file"));
   }
-  OutputFile file(path, std::move(target));
-  GARUDA_TRY(file.open_temporary());
+  OutputFile file(path, std::move(target), syncs);
+  GARUDA_TRY(file.create_temporary());
   return file;
 }
 
-OutputFile::OutputFile(fs::path path, fs::path target) noexcept : path_(std::move(path)), target_(std::move(target)) {}
+OutputFile::OutputFile(fs::path path, fs::path target, bool syncs) noexcept
+    : path_(std::move(path)), target_(std::move(target)), syncs_(syncs) {}
 
-Result<void> OutputFile::open_temporary() {
+fs::path OutputFile::folder() const { return target_.has_parent_path() ? target_.parent_path() : "."; }
+
+/// Calls `name` with temporary paths until one is free; 0 or an errno. They are short, whatever the file is called: a
+/// name has 255 bytes at most.
+template <class Name>
+int OutputFile::name_temporarily(Name const& name) {
   constexpr int kMostAttempts = 16;
-  int last_error = 0;
   std::random_device random;
-  for (int attempt = 0; attempt < kMostAttempts; ++attempt) {
-    auto const name = fmt::format(".{}.{:08x}.part", target_.filename().string(), random());
-    auto const temporary = target_.parent_path() / name;
-    auto const made = create_file(temporary);
-    if (made.descriptor >= 0) {
-      descriptor_ = made.descriptor;
-      temporary_path_ = temporary;
-      auto const error_number = copy_permissions(target_, descriptor_);
-      if (error_number != 0) return tl::unexpected(unwritable(path_, system_message(error_number)));
-      return {};
-    }
-    last_error = made.error_number;
-    if (last_error != EEXIST) break;
+  int error_number = EEXIST;
+  for (int attempt = 0; attempt < kMostAttempts && error_number == EEXIST; ++attempt) {
+    temporary_path_ = folder() / fmt::format(".garuda.{:08x}.part", random());
+    error_number = name(temporary_path_);
   }
-  return tl::unexpected(unwritable(path_, system_message(last_error)));
+  return error_number;
+}
+
+Result<void> OutputFile::create_temporary() {
+  auto const create = [this](fs::path const& temporary) {
+    auto made = create_nameless_file(folder());
+    if (made.descriptor < 0) {
+      made = create_file(temporary);
+      is_named_ = made.descriptor >= 0;
+    }
+    descriptor_ = made.descriptor;
+    return made.error_number;
+  };
+  auto error_number = name_temporarily(create);
+  if (error_number == 0) error_number = copy_permissions(target_, descriptor_);
+  if (error_number != 0) return tl::unexpected(unwritable(path_, system_message(error_number)));
+  return {};
 }
 
 OutputFile::OutputFile(OutputFile&& other) noexcept
     : path_(std::move(other.path_)),
       target_(std::move(other.target_)),
-      temporary_path_(std::exchange(other.temporary_path_, {})),
-      descriptor_(std::exchange(other.descriptor_, -1)) {}
+      temporary_path_(std::move(other.temporary_path_)),
+      descriptor_(std::exchange(other.descriptor_, -1)),
+      is_named_(std::exchange(other.is_named_, false)),
+      syncs_(other.syncs_) {}
 
 OutputFile& OutputFile::operator=(OutputFile&& other) noexcept {
   if (this != &other) {
     discard();
     path_ = std::move(other.path_);
     target_ = std::move(other.target_);
-    temporary_path_ = std::exchange(other.temporary_path_, {});
+    temporary_path_ = std::move(other.temporary_path_);
     descriptor_ = std::exchange(other.descriptor_, -1);
+    is_named_ = std::exchange(other.is_named_, false);
+    syncs_ = other.syncs_;
   }
   return *this;
 }
 
 OutputFile::~OutputFile() { discard(); }
 
-int OutputFile::release_descriptor() noexcept { return std::exchange(descriptor_, -1); }
+Result<int> OutputFile::open() {
+  GARUDA_EXPECTS(descriptor_ >= 0);
+  if (is_named_) return std::exchange(descriptor_, -1);
+  // A nameless file lives while it is open.
+  auto const second = duplicate(descriptor_);
+  if (second.descriptor < 0) return tl::unexpected(unwritable(path_, system_message(second.error_number)));
+  return second.descriptor;
+}
+
+/// 0 or an errno.
+int OutputFile::put_in_place() {
+  auto const link = [this](fs::path const& to) { return link_file(descriptor_, to); };
+  if (!is_named_) {
+    auto error_number = link(target_);
+    if (error_number != EEXIST) return error_number;
+    // What is there is replaced by renaming alone.
+    error_number = link(temporary_path_);
+    if (error_number == EEXIST) error_number = name_temporarily(link);
+    if (error_number != 0) return error_number;
+    is_named_ = true;
+  }
+  auto const error_number = rename_file(temporary_path_, target_);
+  if (error_number == 0) is_named_ = false;
+  return error_number;
+}
 
 Result<void> OutputFile::commit() {
-  GARUDA_EXPECTS(!temporary_path_.empty() && descriptor_ == -1);
-  if (auto const error_number = rename_file(temporary_path_, target_); error_number != 0)
-    return tl::unexpected(unwritable(path_, system_message(error_number)));
-  temporary_path_.clear();
+  GARUDA_EXPECTS(is_named_ == (descriptor_ < 0));
+  auto error_number = put_in_place();
+  if (error_number == 0 && syncs_) error_number = sync_folder(folder());
+  if (error_number != 0) return tl::unexpected(unwritable(path_, system_message(error_number)));
   return {};
 }
 
 void OutputFile::discard() noexcept {
   // Nothing of the file is wanted any more, so a failure to close or delete it changes nothing for the caller.
   if (descriptor_ >= 0) close_file(std::exchange(descriptor_, -1));
-  if (!temporary_path_.empty()) delete_file(temporary_path_.c_str());
-  temporary_path_.clear();
+  if (std::exchange(is_named_, false)) delete_file(temporary_path_.c_str());
 }
 
 }  // namespace garuda::os

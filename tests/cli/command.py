@@ -113,3 +113,21 @@ def icd_of(driver: str) -> str:
         if icd.exists():
             return str(icd)
     pytest.skip(f"Vulkan driver not installed: {driver}")
+
+
+def deleted_files(pid: int, folder: pathlib.Path) -> list[pathlib.Path]:
+    """Files that a process has open in `folder`, not below, and that have no name."""
+    found = []
+    for link in pathlib.Path(f"/proc/{pid}/fd").iterdir():
+        try:
+            target = pathlib.Path(os.readlink(link))
+        except OSError:
+            continue
+        if target.parent == folder and target.name.endswith(" (deleted)"):
+            found.append(link)
+    return found
+
+
+def has_written(pid: int, folder: pathlib.Path) -> bool:
+    """Whether some of a process's result is in the file that is to have its name in `folder`."""
+    return any(path.stat().st_size > 0 for path in [*deleted_files(pid, folder), *folder.glob(".garuda.*.part")])

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.parquet
 import pytest
 import tables
-from command import Garuda
+from command import Garuda, has_written
 
 USAGE, BAD_INPUT, NO_DEVICE, NO_ROOM = 2, 3, 4, 5
 NOBODY = 65534
@@ -282,7 +282,7 @@ def test_a_mapped_file_that_becomes_shorter(garuda):
     tables.write(garuda.folder / "equal.arrow", equal_keys, batch_rows=40_000)
     with garuda.start("join", "equal.arrow", "equal.arrow", "--on", "k", "-o", "out.parquet") as process:
         for _ in range(600):
-            if any(path.stat().st_size > 0 for path in garuda.folder.glob(".out*")):
+            if has_written(process.pid, garuda.folder):
                 break
             assert process.poll() is None, process.communicate()
             time.sleep(0.05)

@@ -14,6 +14,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet
 import pytest
 import tables
+from command import has_written
 
 INTERRUPTED = 130
 NUM_ROWS = 40_000
@@ -31,7 +32,7 @@ def wait_for_output(garuda, process):
     """Waits until the run has written some of its temporary file."""
     for _ in range(600):
         assert process.poll() is None, process.communicate()
-        if any(path.stat().st_size > 0 for path in garuda.folder.glob(".out*")):
+        if has_written(process.pid, garuda.folder):
             return
         time.sleep(0.05)
     raise AssertionError("the run has written nothing")

@@ -14,6 +14,7 @@ import numpy
 import pyarrow as pa
 import pytest
 import tables
+from command import deleted_files, has_written
 
 NO_ROOM = 5
 INTERRUPTED = 130
@@ -284,19 +285,6 @@ def test_unusable_temporary_folders(large, spill_folder, monkeypatch):
     assert "cannot spill to nowhere: no such file" in large.refused(NO_ROOM, *LARGE)
 
 
-def deleted_files(pid: int, folder: pathlib.Path) -> list[pathlib.Path]:
-    """Files that a process has open in `folder` and that have no name."""
-    found = []
-    for link in pathlib.Path(f"/proc/{pid}/fd").iterdir():
-        try:
-            target = os.readlink(link)
-        except OSError:
-            continue
-        if target.startswith(str(folder)) and target.endswith(" (deleted)"):
-            found.append(link)
-    return found
-
-
 @pytest.fixture
 def endless(garuda, spill_folder):
     """A join that has spilled and then takes minutes, started; with the folder of its files."""
@@ -307,7 +295,7 @@ def endless(garuda, spill_folder):
         for _ in range(600):
             assert process.poll() is None, process.communicate()
             spilled = deleted_files(process.pid, spill_folder)
-            if spilled and any(path.stat().st_size > 0 for path in garuda.folder.glob(".out*")):
+            if spilled and has_written(process.pid, garuda.folder):
                 break
             time.sleep(0.02)
         yield process

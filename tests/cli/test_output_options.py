@@ -6,6 +6,7 @@ import decimal
 import itertools
 import json
 import random
+import time
 
 import duckdb
 import polars
@@ -14,8 +15,10 @@ import pyarrow.ipc
 import pyarrow.parquet
 import pytest
 import tables
+from command import COMMAND, deleted_files, has_written
 
 USAGE = 2
+NO_NAMELESS_FILES = COMMAND.parent.parent / "tests/libgaruda_no_nameless_files.so"
 
 
 @pytest.fixture
@@ -114,6 +117,48 @@ def test_integers_are_packed_where_they_are_close(files):
 )
 def test_wrong_values(files, arguments, allowed):
     assert allowed in files.refused(USAGE, *JOIN, *arguments)
+
+
+def test_synced(files):
+    """A result that is made, and one that replaces it, is on the disk as it is without."""
+    for _ in range(2):
+        files.join(*JOIN[1:], "-o", "out.parquet", "--sync")
+    files.join(*JOIN[1:], "-o", "other.parquet")
+    assert (files.folder / "out.parquet").read_bytes() == (files.folder / "other.parquet").read_bytes()
+    assert "--output" in files.refused(USAGE, *JOIN, "--sync")
+
+
+@pytest.mark.parametrize("preload", [None, NO_NAMELESS_FILES])
+def test_results_appear_whole(files, preload):
+    """Made and replaced, on file systems with files that have no name, and without such."""
+    if preload is not None and not preload.exists():
+        pytest.skip(f"not built: {preload}")
+    environment = {**files.environment(), **({"LD_PRELOAD": str(preload)} if preload else {})}
+    before = {path.name for path in files.folder.iterdir()}
+    for _ in range(2):
+        assert files.run(*JOIN, "-o", "out.parquet", env=environment).returncode == 0
+        assert {path.name for path in files.folder.iterdir()} == {*before, "out.parquet"}
+    assert files.run(*JOIN, "--columns", "left.none", "-o", "none.parquet", env=environment).returncode == 3
+    assert {path.name for path in files.folder.iterdir()} == {*before, "out.parquet"}
+
+
+@pytest.mark.parametrize("content", [None, "before"])
+def test_killed_while_writing(garuda, content):
+    """Nothing is left of the result, and a file of its name stays as it was."""
+    tables.write(garuda.folder / "equal.parquet", pa.table({"k": [7] * 40_000, "a": range(40_000)}))
+    if content is not None:
+        (garuda.folder / "out.arrow").write_text(content)
+    before = sorted(garuda.folder.iterdir())
+    with garuda.start("join", "equal.parquet", "equal.parquet", "--on", "k", "-o", "out.arrow") as process:
+        while not has_written(process.pid, garuda.folder):
+            assert process.poll() is None, process.communicate()
+            time.sleep(0.02)
+        if not deleted_files(process.pid, garuda.folder):
+            process.kill()
+            pytest.skip("the file system has no files without a name")
+        process.kill()
+    assert sorted(garuda.folder.iterdir()) == before
+    assert content is None or (garuda.folder / "out.arrow").read_text() == content
 
 
 @pytest.mark.parametrize("type_", [pa.string(), pa.large_string(), pa.string_view(), pa.binary()])

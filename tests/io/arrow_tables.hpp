@@ -114,7 +114,9 @@ inline Result<std::uint64_t> write_table(std::filesystem::path const& path, Tabl
                                          WriteOptions const& options = {}) {
   GARUDA_TRY_ASSIGN(auto writer, TableWriter::open(path, table.schema(), options));
   for (auto const& rows : table.batches()) GARUDA_TRY(writer.write(rows));
-  return writer.finish();
+  GARUDA_TRY_ASSIGN(auto const bytes, writer.finish());
+  GARUDA_TRY(writer.commit());
+  return bytes;
 }
 
 }  // namespace garuda::io::testing

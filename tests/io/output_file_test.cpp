@@ -60,6 +60,8 @@ TEST_F(OutputFileTest, AppearsOnCommit) {
     ASSERT_TRUE(writer->write(table.batches()[0]));
     EXPECT_FALSE(std::filesystem::exists(folder_ / name));
     ASSERT_TRUE(writer->finish());
+    EXPECT_FALSE(std::filesystem::exists(folder_ / name));
+    ASSERT_TRUE(writer->commit());
     EXPECT_THAT(folder_.names(), ElementsAre(name));
     std::filesystem::remove(folder_ / name);
   }
@@ -72,7 +74,7 @@ TEST_F(OutputFileTest, DisappearsUnfinished) {
       auto writer = TableWriter::open(folder_ / name, table.schema());
       ASSERT_TRUE(writer) << writer.error().describe();
       ASSERT_TRUE(writer->write(table.batches()[0]));
-      EXPECT_EQ(folder_.names().size(), 1);
+      EXPECT_FALSE(std::filesystem::exists(folder_ / name));
     }
     EXPECT_THAT(folder_.names(), IsEmpty());
   }
@@ -142,6 +144,39 @@ TEST_F(OutputFileTest, ReplacesTheTargetOfALinkAndKeepsItsPermissions) {
   struct stat status {};
   ASSERT_EQ(::stat((folder_ / "target.csv").c_str(), &status), 0);
   EXPECT_EQ(status.st_mode & 07777, 0640);
+}
+
+/// Whoever set the user for the old content did not set it for the new one.
+TEST_F(OutputFileTest, KeepsNoSetUserId) {
+  write_text(folder_ / "x.csv", "before");
+  ASSERT_EQ(::chmod((folder_ / "x.csv").c_str(), 06755), 0);
+  ASSERT_TRUE(write_table(folder_ / "x.csv", numbers(1)));
+  struct stat status {};
+  ASSERT_EQ(::stat((folder_ / "x.csv").c_str(), &status), 0);
+  EXPECT_EQ(status.st_mode & 07777, 0755);
+}
+
+TEST_F(OutputFileTest, HasTheLongestName) {
+  auto const name = std::string(251, 'n') + ".csv";
+  for (int round = 0; round < 2; ++round) {  // made, then replaced
+    auto const written = write_table(folder_ / name, numbers(1));
+    ASSERT_TRUE(written) << written.error().describe();
+    EXPECT_THAT(folder_.names(), ElementsAre(name));
+  }
+}
+
+/// A file that somebody else made of that name meanwhile is replaced.
+TEST_F(OutputFileTest, ReplacesWhatHasComeMeanwhile) {
+  auto file = os::OutputFile::create(folder_ / "x.csv");
+  ASSERT_TRUE(file);
+  auto const descriptor = file->open();
+  ASSERT_TRUE(descriptor);
+  EXPECT_EQ(os::write_all(*descriptor, "after"), 0);
+  EXPECT_EQ(os::close_file(*descriptor), 0);
+  write_text(folder_ / "x.csv", "before");
+  ASSERT_TRUE(file->commit());
+  EXPECT_EQ(read_text(folder_ / "x.csv"), "after");
+  EXPECT_THAT(folder_.names(), ElementsAre("x.csv"));
 }
 
 TEST_F(OutputFileTest, MakesTheTargetOfALinkToNothing) {

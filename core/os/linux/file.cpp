@@ -18,6 +18,12 @@ namespace {
 
 Opened opened(int descriptor) noexcept { return descriptor >= 0 ? Opened{descriptor, 0} : Opened{-1, errno}; }
 
+/// Where /proc has an open file.
+struct ProcessPath {
+  explicit ProcessPath(int descriptor) noexcept { std::snprintf(text, sizeof(text), "/proc/self/fd/%d", descriptor); }
+  char text[32]{};
+};
+
 }  // namespace
 
 Opened create_file(std::filesystem::path const& file) noexcept {
@@ -69,12 +75,36 @@ Opened create_unnamed_file(std::filesystem::path const& folder) {
   return failed;
 }
 
+Opened create_nameless_file([[maybe_unused]] std::filesystem::path const& folder) noexcept {
+#ifdef O_TMPFILE
+  auto const file = opened(::open(folder.c_str(), O_TMPFILE | O_WRONLY | O_CLOEXEC, 0666));
+  if (file.descriptor < 0 || ::access(ProcessPath(file.descriptor).text, F_OK) == 0) return file;
+  ::close(file.descriptor);  // without /proc it could not be named
+#endif
+  return {-1, ENOTSUP};
+}
+
+int link_file(int descriptor, std::filesystem::path const& to) noexcept {
+  auto const linked = ::linkat(AT_FDCWD, ProcessPath(descriptor).text, AT_FDCWD, to.c_str(), AT_SYMLINK_FOLLOW);
+  return linked == 0 ? 0 : errno;
+}
+
+int sync_file(int descriptor) noexcept { return ::fsync(descriptor) == 0 ? 0 : errno; }
+
+int sync_folder(std::filesystem::path const& folder) noexcept {
+  auto const names = opened(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (names.descriptor < 0) return names.error_number;
+  int const error_number = sync_file(names.descriptor);
+  ::close(names.descriptor);
+  return error_number == EINVAL ? 0 : error_number;  // from file systems that see to their folders themselves
+}
+
 Opened duplicate(int descriptor) noexcept { return opened(::dup(descriptor)); }
 
 int copy_permissions(std::filesystem::path const& existing, int descriptor) noexcept {
   struct stat status {};
   if (::stat(existing.c_str(), &status) != 0) return 0;
-  return ::fchmod(descriptor, status.st_mode & 07777) == 0 ? 0 : errno;
+  return ::fchmod(descriptor, status.st_mode & 0777) == 0 ? 0 : errno;
 }
 
 int write_all(int descriptor, std::string_view text) noexcept {

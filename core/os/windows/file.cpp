@@ -73,6 +73,15 @@ Opened create_unnamed_file(std::filesystem::path const& folder) {
   return open_wide(folder / name, _O_RDWR | _O_CREAT | _O_EXCL | _O_TEMPORARY, _SH_DENYRW, _S_IREAD | _S_IWRITE);
 }
 
+Opened create_nameless_file(std::filesystem::path const&) noexcept { return {-1, ENOTSUP}; }
+
+int link_file(int, std::filesystem::path const&) noexcept { return ENOTSUP; }
+
+int sync_file(int descriptor) noexcept { return ::_commit(descriptor) == 0 ? 0 : errno; }
+
+// The file system sees to its folders itself.
+int sync_folder(std::filesystem::path const&) noexcept { return 0; }
+
 Opened duplicate(int descriptor) noexcept { return opened(::_dup(descriptor)); }
 
 // A file takes its access rights from its folder here.
