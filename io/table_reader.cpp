@@ -58,9 +58,12 @@ Result<FileRows> read_files(TableFiles const& files, ReadOptions const& options)
   for (std::size_t i = 0; i < parts.size(); ++i) {
     if (!parts[i]) return propagate(std::move(parts[i]));
     auto part = *std::move(parts[i]);
-    if (i == 0) rows.schema = part.schema;
-    auto const positions =
-        fit_schema(*rows.schema, files.files.front().path.string(), *part.schema, files.files[i].path.string());
+    if (i == 0) rows = {part.file, part.schema, {}};
+    auto const& first = files.files.front().path;
+    auto const& path = files.files[i].path;
+    if (auto same = check_all_columns(*rows.file, first, *part.file, path); !same)
+      return tl::unexpected(std::move(same).error().wrap(sentence));
+    auto const positions = fit_schema(*rows.schema, first.string(), *part.schema, path.string());
     if (!positions) return tl::unexpected(Error(positions.error()).wrap(sentence));
     for (auto const& batch : part.batches) {
       GARUDA_ARROW_TRY_ASSIGN(auto const fitting, batch->SelectColumns(*positions), ErrorCode::invalid_input, sentence);

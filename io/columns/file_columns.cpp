@@ -154,7 +154,7 @@ std::shared_ptr<arrow::RecordBatch> with_types(arrow::RecordBatch const& batch, 
 }  // namespace
 
 Result<FileRows> checked_rows(ChosenColumns const& file, ArrowBatches batches, ReadOptions const& options) {
-  FileRows rows{file.schema, {}};
+  FileRows rows{file.reader->schema(), file.schema, {}};
   for (auto& batch : batches) batch = plain_batch(*batch);
   FileDictionaries dictionaries;
   // The files come from anywhere, and what follows trusts offsets and indices.

@@ -42,6 +42,7 @@ struct ChosenColumns {
 Result<ChosenColumns> choose_columns(std::filesystem::path const& path, ReadOptions const& options);
 
 struct FileRows {
+  std::shared_ptr<arrow::Schema> file;    ///< of all columns of the file, as its reader has it
   std::shared_ptr<arrow::Schema> schema;  ///< with the types that stored columns stand for
   ArrowBatches batches;
 };

@@ -7,6 +7,9 @@
 #include <charconv>
 #include <utility>
 
+#include "io/columns/file_columns.hpp"
+#include "io/file_format.hpp"
+
 namespace garuda::io {
 namespace {
 
@@ -100,6 +103,21 @@ Result<std::vector<int>> fit_schema(arrow::Schema const& wanted, std::string con
     if (wanted.GetFieldIndex(field->name()) < 0)
       return differ(fmt::format("{} has '{}', {} does not", path, field->name(), wanted_path));
   return differ(fmt::format("{} and {} have a name more than once", wanted_path, path));
+}
+
+Result<void> check_all_columns(arrow::Schema const& wanted, std::filesystem::path const& wanted_path,
+                               arrow::Schema const& schema, std::filesystem::path const& path) {
+  GARUDA_TRY_ASSIGN(auto const wanted_format, format_of(wanted_path));
+  GARUDA_TRY_ASSIGN(auto const format, format_of(path));
+  bool const has_types = wanted_format != FileFormat::csv && format != FileFormat::csv;
+  auto const compared = [has_types](arrow::Schema const& all) {
+    arrow::FieldVector fields;
+    for (auto const& field : all.fields())
+      fields.push_back(has_types ? plain_field(*field) : field->WithType(arrow::null()));
+    return arrow::Schema(std::move(fields));
+  };
+  GARUDA_TRY(fit_schema(compared(wanted), wanted_path.string(), compared(schema), path.string()));
+  return {};
 }
 
 }  // namespace garuda::io

@@ -1,6 +1,7 @@
 // The rows of one of a table's files, made to fit those of the others.
 #pragma once
 
+#include <filesystem>
 #include <memory>
 #include <string>
 #include <vector>
@@ -46,5 +47,10 @@ class FolderColumns {
 /// types differ.
 Result<std::vector<int>> fit_schema(arrow::Schema const& wanted, std::string const& wanted_path,
                                     arrow::Schema const& schema, std::string const& path);
+
+/// Whether two files have the same columns, those that nobody reads included. What types they have in CSV is not known
+/// then. Errors: as fit_schema.
+Result<void> check_all_columns(arrow::Schema const& wanted, std::filesystem::path const& wanted_path,
+                               arrow::Schema const& schema, std::filesystem::path const& path);
 
 }  // namespace garuda::io

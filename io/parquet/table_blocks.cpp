@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "core/arena_threads.hpp"
+#include "io/columns/file_rows.hpp"
 #include "io/file_format.hpp"
 
 namespace garuda::io {
@@ -39,7 +40,11 @@ Result<std::optional<TableBlocks>> TableBlocks::open(TableFiles const& files, Re
       chosen.push_back(std::move(columns));
       continue;
     }
-    if (!columns.schema->Equals(*chosen.front().schema, false)) return std::nullopt;
+    auto const& first = chosen.front();
+    // Other reading says in what the files differ.
+    if (!columns.schema->Equals(*first.schema, false)) return std::nullopt;
+    if (!check_all_columns(*first.reader->schema(), files.files.front().path, *columns.reader->schema(), file.path))
+      return std::nullopt;
     // A file without rows does not say how it would have stored them.
     if (!has_rows(chosen.back())) chosen.pop_back();
     if (has_rows(columns) || chosen.empty()) chosen.push_back(std::move(columns));

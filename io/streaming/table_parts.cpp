@@ -114,8 +114,11 @@ Result<std::unique_ptr<TablePart>> TableParts::part_of_file() {
   }
   if (files_.is_one()) return part;
   if (positions_.empty()) {
-    GARUDA_TRY_ASSIGN(positions_, fit_schema(*first_schema_, files_.files.front().path.string(), *schema,
-                                             files_.files[part->index_].path.string()));
+    auto const& path = files_.files.front().path;
+    if (first_file_ == nullptr) first_file_ = file_->reader->schema();
+    GARUDA_TRY(check_all_columns(*first_file_, path, *file_->reader->schema(), files_.files[part->index_].path));
+    GARUDA_TRY_ASSIGN(positions_,
+                      fit_schema(*first_schema_, path.string(), *schema, files_.files[part->index_].path.string()));
   }
   part->positions_ = positions_;
   part->schema_ = schema_;

@@ -75,6 +75,7 @@ class TableParts {
   std::int64_t batch_rows_;
   std::shared_ptr<FolderColumns const> folders_;  // refers to the files
   std::size_t side_by_side_ = 1;
+  std::shared_ptr<arrow::Schema> first_file_;    // all columns of the first file
   std::shared_ptr<arrow::Schema> first_schema_;  // of the first file
   std::shared_ptr<arrow::Schema> schema_;
   std::size_t num_opened_ = 0;

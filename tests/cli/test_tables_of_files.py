@@ -111,6 +111,22 @@ def test_what_disagrees_is_named(garuda):
     assert "UTF-8" in garuda.refused(BAD_INPUT, "group-by", "g", "--keys", "id")
 
 
+@pytest.mark.parametrize("limit", [[], ["--memory-limit", "1MiB"]])
+@pytest.mark.parametrize("suffix", ["parquet", "arrow", "csv"])
+def test_columns_that_nobody_reads_are_the_same(garuda, suffix, limit):
+    write_at(garuda, f"d/a.{suffix}", pa.table({"id": [1, 2], "a": [1, 2]}))
+    write_at(garuda, f"d/b.{suffix}", pa.table({"id": [3], "b": ["x"]}))
+    for arguments in (["--agg", "count"], ["--keys", "id"]):
+        sentence = garuda.refused(BAD_INPUT, "group-by", "d", *arguments, *limit)
+        assert f"a.{suffix} has 'a'" in sentence and f"b.{suffix} does not" in sentence
+    write_at(garuda, f"d/b.{suffix}", pa.table({"id": [3], "a": ["x"]}))
+    if suffix == "csv":  # types of columns that are not read are not known
+        garuda.group_by("d", "--keys", "id", *limit)
+    else:
+        sentence = garuda.refused(BAD_INPUT, "group-by", "d", "--keys", "id", *limit)
+        assert "'a' is int64" in sentence and "string" in sentence
+
+
 def test_nothing_found(garuda):
     (garuda.folder / "empty").mkdir()
     assert "empty" in garuda.refused(BAD_INPUT, "group-by", "empty", "--keys", "id")
