@@ -60,6 +60,7 @@ double SlicedCursor::fraction_given() const noexcept {
 }
 
 arrow::Status IpcBatches::add(std::shared_ptr<arrow::RecordBatch> batch) {
+  ARROW_ASSIGN_OR_RAISE(batch, places_.of(*batch));
   ARROW_RETURN_NOT_OK(batch->Validate());
   bool const is_small = batch->num_rows() < kSmallRows;
   if (is_small) small_rows_ += batch->num_rows();

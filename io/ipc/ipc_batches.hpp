@@ -9,6 +9,7 @@
 
 #include "io/file_dictionaries.hpp"
 #include "io/file_reader.hpp"
+#include "io/ipc/own_places.hpp"
 
 namespace garuda::io {
 
@@ -45,7 +46,7 @@ class SlicedCursor : public BatchCursor {
   std::int64_t taken_ = 0;
 };
 
-/// The batches of a file, of which small ones are joined.
+/// The batches of a mapped file, of which small ones are joined.
 class IpcBatches {
  public:
   explicit IpcBatches(std::uint32_t threads) : threads_(threads) {}
@@ -65,6 +66,7 @@ class IpcBatches {
   ArrowBatches small_;
   std::int64_t small_rows_ = 0;
   FileDictionaries dictionaries_;
+  OwnPlaces places_;
 };
 
 }  // namespace garuda::io

@@ -33,11 +33,13 @@ class StreamCursor final : public SlicedCursor {
   arrow::Result<std::shared_ptr<arrow::RecordBatch>> next_batch() override {
     std::shared_ptr<arrow::RecordBatch> batch;
     ARROW_RETURN_NOT_OK(reader_->ReadNext(&batch));
-    return batch;
+    if (batch == nullptr) return nullptr;
+    return places_.of(*batch);
   }
 
   Source mapped_;
   StreamReader reader_;
+  OwnPlaces places_;
 };
 
 class IpcStreamReader final : public FileReader {

@@ -200,5 +200,43 @@ TEST_F(BadFile, Cancelled) {
   }
 }
 
+/// Somebody overwrites what is mapped: values change, while what says where they are was validated and stays.
+TEST_F(BadFile, OverwrittenAfterItWasRead) {
+  auto const binary = array(arrow::binary(), R"(["a", null, "ccc", "", "eeeee"])");
+  auto const numbers = array(arrow::int64(), "[1, 2, 3, 4, 5]");
+  auto const ids = array(arrow::int8(), "[0, 1, 0, 1, 0]");
+  auto const places = array(arrow::int32(), "[0, 0, 1, 1, 2]");
+  auto const written = batch(
+      {{"binary", binary},
+       {"large", array(arrow::large_binary(), R"(["a", null, "ccc", "", "eeeee"])")},
+       {"view", array(arrow::binary_view(), R"(["a", null, "ccc", "", "eeeee"])")},
+       {"dictionary", array(arrow::dictionary(arrow::int8(), arrow::binary()), R"(["a", null, "ccc", "a", "e"])")},
+       {"list", array(arrow::list(arrow::binary()), R"([["a"], null, [], ["b", "c"], ["d"]])")},
+       {"map", array(arrow::map(arrow::int64(), arrow::binary()), R"([[[1, "a"]], null, [], [[2, "b"]], [[3, "c"]]])")},
+       {"sparse", arrow::SparseUnionArray::Make(*ids, {numbers, binary}).ValueOrDie()},
+       {"dense", arrow::DenseUnionArray::Make(*ids, *places, {numbers, binary}).ValueOrDie()},
+       {"runs", arrow::RunEndEncodedArray::Make(5, array(arrow::int32(), "[2, 5]"), array(arrow::int64(), "[7, 8]"))
+                    .ValueOrDie()}});
+  for (auto const* name : {"x.arrow", "x.arrows"}) {
+    bool const is_stream = name == std::string("x.arrows");
+    auto const path = folder_ / name;
+    auto const sink = arrow::io::FileOutputStream::Open(path.string()).ValueOrDie();
+    auto const writer = (is_stream ? arrow::ipc::MakeStreamWriter(sink, written->schema())
+                                   : arrow::ipc::MakeFileWriter(sink, written->schema()))
+                            .ValueOrDie();
+    ASSERT_TRUE(writer->WriteRecordBatch(*written).ok() && writer->Close().ok() && sink->Close().ok());
+    auto const table = read_table(path);
+    ASSERT_TRUE(table) << table.error().describe();
+    auto const bytes = std::filesystem::file_size(path);
+    std::fstream(path, std::ios::binary | std::ios::in | std::ios::out) << std::string(bytes, '\xFF');
+    ASSERT_EQ(std::filesystem::file_size(path), bytes);
+    auto const rows = to_arrow_batch(table->schema(), table->batches().front());
+    ASSERT_TRUE(rows);
+    for (int c = 0; c < (*rows)->num_columns(); ++c)
+      EXPECT_TRUE((*rows)->column(c)->ValidateFull().ok())
+          << name << ": " << (*rows)->schema()->field(c)->name() << (*rows)->column(c)->ValidateFull().ToString();
+  }
+}
+
 }  // namespace
 }  // namespace garuda::io
