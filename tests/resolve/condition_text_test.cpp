@@ -1,6 +1,10 @@
 // Conditions as they are typed: what is read, what is printed, what is refused.
 #include <gtest/gtest.h>
 
+#ifndef _WIN32
+#include <pthread.h>
+#endif
+
 #include <string>
 #include <utility>
 #include <vector>
@@ -96,6 +100,27 @@ TEST(ConditionText, NestingIsBounded) {
               "a condition has at most 200 levels of parentheses and not: more at position 202");
   }
 }
+
+#ifndef _WIN32
+/// Threads of some systems have little of it.
+TEST(ConditionText, NestingTakesNoStack) {
+  constexpr std::size_t kStackBytes = std::size_t{192} << 10;
+  auto const read = [](void* done) -> void* {
+    auto const condition = parse_condition(std::string(150, '(') + "left.a = 1" + std::string(150, ')'));
+    *static_cast<bool*>(done) = condition.has_value();
+    return nullptr;
+  };
+  pthread_attr_t attributes;
+  ASSERT_EQ(pthread_attr_init(&attributes), 0);
+  ASSERT_EQ(pthread_attr_setstacksize(&attributes, kStackBytes), 0);
+  pthread_t thread{};
+  bool done = false;
+  ASSERT_EQ(pthread_create(&thread, &attributes, read, &done), 0);
+  EXPECT_EQ(pthread_join(thread, nullptr), 0);
+  EXPECT_TRUE(done);
+  pthread_attr_destroy(&attributes);
+}
+#endif
 
 TEST(ConditionText, ColumnsAreNamedOnceAndChangeSides) {
   auto const condition = parse_condition("left.a < right.a and not (left.a = 1 or right.b = left.c)").value();

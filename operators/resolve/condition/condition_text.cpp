@@ -188,9 +188,12 @@ class Parser {
 
   Result<Condition> run() {
     GARUDA_TRY(advance());
-    GARUDA_TRY_ASSIGN(auto condition, parse_any(0));
-    if (token_.kind != Kind::end) return wrong(token_.begin, "and, or or its end", token_.text);
-    return condition;
+    while (true) {
+      GARUDA_TRY(open_levels());
+      GARUDA_TRY_ASSIGN(auto part, parse_comparison());
+      GARUDA_TRY_ASSIGN(auto whole, add(std::move(part)));
+      if (whole) return *std::move(whole);
+    }
   }
 
  private:
@@ -201,42 +204,53 @@ class Parser {
     return {};
   }
 
-  Result<Condition> parse_any(std::size_t level) {
-    GARUDA_TRY_ASSIGN(auto condition, parse_all(level));
-    while (token_.kind == Kind::any) {
+  /// What has been read within one pair of parentheses, or around all: levels stand in a list, not on the stack, which
+  /// a thread may have little of.
+  struct Level {
+    std::optional<Condition> any;  ///< before the last `or`
+    std::optional<Condition> all;  ///< since then
+    std::size_t negations = 0;     ///< of the part that comes next
+  };
+
+  /// Takes every `not` and ( before a comparison.
+  Result<void> open_levels() {
+    for (; token_.kind == Kind::negation || token_.kind == Kind::open; ++depth_) {
+      if (depth_ > kMostLevels) break;
+      if (token_.kind == Kind::open)
+        levels_.emplace_back();
+      else
+        ++levels_.back().negations;
       GARUDA_TRY(advance());
-      GARUDA_TRY_ASSIGN(auto next, parse_all(level));
-      condition = std::move(condition) || std::move(next);
     }
-    return condition;
+    if (depth_ <= kMostLevels) return {};
+    return fail(ErrorCode::usage,
+                fmt::format("a condition has at most {} levels of parentheses and not: more at position {}",
+                            kMostLevels, token_.begin + 1));
   }
 
-  Result<Condition> parse_all(std::size_t level) {
-    GARUDA_TRY_ASSIGN(auto condition, parse_one(level));
-    while (token_.kind == Kind::all) {
+  /// Adds a part to the innermost level, and a level that ends behind it to the one around it. Returns the whole
+  /// condition at its end, nullopt where another part follows.
+  Result<std::optional<Condition>> add(Condition part) {
+    while (true) {
+      auto& level = levels_.back();
+      for (; level.negations > 0; --level.negations, --depth_) part = !std::move(part);
+      level.all = level.all ? *std::move(level.all) && std::move(part) : std::move(part);
+      if (token_.kind == Kind::all) break;
+      auto& all = *level.all;
+      level.any = level.any ? *std::move(level.any) || std::move(all) : std::move(all);
+      level.all.reset();
+      if (token_.kind == Kind::any) break;
+      bool const is_inside = levels_.size() > 1;
+      if (!is_inside && token_.kind == Kind::end) return std::optional(*std::move(level.any));
+      if (!is_inside) return wrong(token_.begin, "and, or or its end", token_.text);
+      if (token_.kind != Kind::close) return wrong(token_.begin, "and, or or )", token_.text);
+      part = *std::move(level.any);
+      levels_.pop_back();
+      --depth_;
       GARUDA_TRY(advance());
-      GARUDA_TRY_ASSIGN(auto next, parse_one(level));
-      condition = std::move(condition) && std::move(next);
     }
-    return condition;
-  }
-
-  Result<Condition> parse_one(std::size_t level) {
-    if (level > kMostLevels)
-      return fail(ErrorCode::usage, fmt::format("a condition has at most {} levels of parentheses and not: more at "
-                                                "position {}",
-                                                kMostLevels, token_.begin + 1));
-    if (token_.kind == Kind::negation) {
-      GARUDA_TRY(advance());
-      GARUDA_TRY_ASSIGN(auto part, parse_one(level + 1));
-      return !std::move(part);
-    }
-    if (token_.kind != Kind::open) return parse_comparison();
     GARUDA_TRY(advance());
-    GARUDA_TRY_ASSIGN(auto condition, parse_any(level + 1));
-    if (token_.kind != Kind::close) return wrong(token_.begin, "and, or or )", token_.text);
-    GARUDA_TRY(advance());
-    return condition;
+    return std::optional<Condition>();
   }
 
   Result<Condition> parse_comparison() {
@@ -258,6 +272,8 @@ class Parser {
 
   Lexer lexer_;
   Token token_;
+  std::vector<Level> levels_{1};
+  std::size_t depth_ = 0;  // of parentheses and `not`
 };
 
 std::string doubled(std::string_view text, char quote) {
