@@ -52,7 +52,8 @@ struct Engine::Impl final : contract::DeviceSet {
     contract::ApiDevices* devices = nullptr;
     std::size_t index = 0;
   };
-  /// An API whose devices were looked for, once: the answer stays the same.
+  /// An API whose devices were looked for: those that were found stay, where none were a run that names a path of it
+  /// looks again.
   struct Api {
     DeviceApi api;
     Result<void> found;
@@ -72,14 +73,16 @@ struct Engine::Impl final : contract::DeviceSet {
     return sources[index].devices->open(sources[index].index);
   }
 
-  /// Looks for the devices that `path` runs on.
-  Result<void> find_devices_of(contract::PathRow const& path) {
+  /// Looks for the devices that `path` runs on, if nobody has before, or, with `again`, with a failure.
+  Result<void> find_devices_of(contract::PathRow const& path, bool again = false) {
     std::lock_guard const lock(mutex);
     if (path.find_devices == nullptr) return {};
-    auto const known = std::ranges::find(apis, *path.api, &Api::api);
-    if (known != apis.end()) return known->found;
+    auto known = std::ranges::find(apis, *path.api, &Api::api);
+    if (known != apis.end() && (known->found || !again)) return known->found;
     auto devices = path.find_devices(created_with);
-    auto& api = apis.emplace_back(Api{*path.api, {}, nullptr});
+    if (known == apis.end()) known = apis.insert(known, Api{*path.api, {}, nullptr});
+    auto& api = *known;
+    api.found = {};
     if (!devices) {
       api.found = propagate(std::move(devices));
       return api.found;
@@ -113,7 +116,7 @@ struct Engine::Impl final : contract::DeviceSet {
   /// the others say so.
   Result<void> find_devices_for(RunOptions const& run) {
     if (auto const* const path = plan::find_path(run.path); path != nullptr) {
-      auto found = find_devices_of(*path);
+      auto found = find_devices_of(*path, true);
       if (!found)
         return tl::unexpected<Error>(std::move(found).error().wrap(fmt::format("the {} path cannot run", path->name)));
       return {};

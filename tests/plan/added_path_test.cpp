@@ -93,5 +93,32 @@ TEST_F(AddedPath, OffersNothingForGroupBys) {
 
 TEST_F(AddedPath, HasAValueAndANameOfItsOwn) { EXPECT_THROW(plan::add_path(testing::kNestedLoopsPath), LogicError); }
 
+int num_searches = 0;
+
+/// What fails once need not fail again: a run that names the path looks for its devices anew, others do not.
+TEST_F(AddedPath, DevicesThatWereNotFoundAreLookedForAgain) {
+  static contract::PathRow const kWithoutDevices{
+      .path = static_cast<Path>(static_cast<int>(kNestedLoops) + 1),
+      .name = "without-devices",
+      .api = DeviceApi::cuda,
+      .asks_permission = true,
+      .find_devices = [](EngineOptions const&) -> Result<std::unique_ptr<contract::ApiDevices>> {
+        ++num_searches;
+        return fail(ErrorCode::no_device, "none yet");
+      },
+      .join = testing::kNestedLoopsPath.join};
+  plan::add_path(kWithoutDevices);
+  JoinOptions options;
+  options.path = kWithoutDevices.path;
+  for (int const searches : {1, 2}) {
+    auto const refused = engine_.explain_join(left_.view(), right_.view(), on_keys(), options);
+    ASSERT_FALSE(refused);
+    EXPECT_EQ(refused.error().code(), ErrorCode::no_device);
+    EXPECT_EQ(num_searches, searches);
+  }
+  (void)value_of(engine_.explain_join(left_.view(), right_.view(), on_keys()));
+  EXPECT_EQ(num_searches, 2);
+}
+
 }  // namespace
 }  // namespace garuda
