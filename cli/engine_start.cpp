@@ -61,10 +61,17 @@ EngineStart::EngineStart(RunOptions const& options, std::uint64_t kept_beside_li
   auto const make = std::make_shared<std::packaged_task<Made()>>(
       [wanted, opened, opens_device, loaded = std::move(drivers_loaded)]() mutable -> Made {
         Stopwatch const watch;
-        auto engine = Engine::create({.vulkan = wanted.devices,
-                                      .single_queue = wanted.single_queue,
-                                      .calibrate_in_background = false,
-                                      .kept_beside_limit_bytes = wanted.kept_beside_limit_bytes});
+        auto engine = [&]() -> Result<Engine> {
+          try {
+            return Engine::create({.vulkan = wanted.devices,
+                                   .single_queue = wanted.single_queue,
+                                   .calibrate_in_background = false,
+                                   .kept_beside_limit_bytes = wanted.kept_beside_limit_bytes});
+          } catch (...) {
+            loaded.set_value();  // somebody waits for the drivers, whatever becomes of them
+            throw;
+          }
+        }();
         auto const made_ns = watch.elapsed_ns();
         loaded.set_value();
         if (!engine) return {tl::unexpected(std::move(engine).error()), made_ns, 0};
