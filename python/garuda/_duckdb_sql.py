@@ -7,13 +7,12 @@ import copy
 import json
 from typing import Any, Callable, Iterator, NamedTuple, Optional
 
-import duckdb
-
+from ._duckdb_caller import RESERVED, Caller
 from .patches import Unsupported
 
 Tree = Any  # of json_serialize_sql: dictionaries and lists
+AGGREGATES = {"sum": "sum", "avg": "mean", "min": "min", "max": "max", "count": "count", "count_star": "count"}
 _KINDS = {"INNER": "inner", "LEFT": "left"}
-_AGGREGATES = {"sum": "sum", "avg": "mean", "min": "min", "max": "max", "count": "count"}
 INTEGERS = {"TINYINT", "SMALLINT", "INTEGER", "BIGINT", "UTINYINT", "USMALLINT", "UINTEGER", "UBIGINT"}
 _KEYS = INTEGERS | {"VARCHAR", "DATE", "BOOLEAN", "TIMESTAMP"}
 _SUMMED = INTEGERS | {"DOUBLE", "FLOAT"}
@@ -21,9 +20,6 @@ _COMPARED = INTEGERS | {"DOUBLE", "FLOAT", "VARCHAR", "DATE", "TIMESTAMP"}
 HANDED = _KEYS | {"DOUBLE", "FLOAT"}  #: types that come back as they went
 _LEFT_OUT = {"SUBQUERY": "a subquery", "WINDOW": "a window function", "PARAMETER": "a parameter", "LAMBDA": "a lambda",
              "LAMBDA_REF": "a lambda", "POSITIONAL_REFERENCE": "a column by its number"}  # fmt: skip
-
-
-RESERVED = "garuda_"  #: names begin with it that a statement must not have
 
 
 class Side(NamedTuple):
@@ -35,10 +31,9 @@ class Side(NamedTuple):
     types: dict[str, str]
 
 
-def parsed(connection: duckdb.DuckDBPyConnection, query: str) -> Tree:
+def parsed(caller: Caller, query: str) -> Tree:
     """The SELECT statement. Raises Unsupported."""
-    (text,) = connection.execute("select json_serialize_sql(?)", [query]).fetchone() or ("",)
-    tree = json.loads(text)
+    tree = json.loads(caller.value("select json_serialize_sql(?)", [query]))
     if tree.get("error"):
         raise Unsupported("no SELECT statement")
     if len(tree["statements"]) != 1:
@@ -58,14 +53,8 @@ def statement_of(node: Tree) -> Tree:
     return {"error": False, "statements": [{"node": node, "named_param_map": []}]}
 
 
-def text_of(connection: duckdb.DuckDBPyConnection, tree: Tree) -> str:
-    (text,) = connection.execute("select json_deserialize_sql(?::json)", [json.dumps(tree)]).fetchone() or ("",)
-    return str(text)
-
-
-def described(connection: duckdb.DuckDBPyConnection, query: str) -> list[tuple[str, str]]:
-    """Names and types of a query's columns."""
-    return [(row[0], row[1]) for row in connection.execute(f"describe {query}").fetchall()]
+def text_of(caller: Caller, tree: Tree) -> str:
+    return str(caller.value("select json_deserialize_sql(?::json)", [json.dumps(tree)]))
 
 
 def handed_name(side: int, place: int) -> str:
@@ -130,10 +119,10 @@ class Statement:
         kind: of the join, as garuda calls it.
     """
 
-    def __init__(self, connection: duckdb.DuckDBPyConnection, query: str) -> None:
-        self.connection = connection
+    def __init__(self, caller: Caller, query: str) -> None:
+        self.caller = caller
         self.query = query
-        self.tree = parsed(connection, query)
+        self.tree = parsed(caller, query)
         self.node = self.tree["statements"][0]["node"]
         source = self.node["from_table"]
         self.sides: list[Side] = []
@@ -150,8 +139,8 @@ class Statement:
     def _side(self, tree: Tree) -> Side:
         if tree["type"] != "BASE_TABLE" or tree["sample"] or tree["at_clause"] or tree["column_name_alias"]:
             raise Unsupported("FROM of more than two tables as they are")
-        query = text_of(self.connection, statement_of(self._selected([], tree, None)))
-        columns = described(self.connection, query)
+        query = text_of(self.caller, statement_of(self._selected([], tree, None)))
+        columns = self.caller.described(query)
         name = tree["alias"] or tree["table_name"]
         return Side(tree, name.lower(), {c.lower(): c for c, _ in columns}, {c.lower(): t for c, t in columns})
 
@@ -231,7 +220,7 @@ class Statement:
         node = self._selected(named, self.sides[side].tree, all_of(where))
         for i, item in enumerate(node["select_list"]):
             item["alias"] = handed_name(side, i)
-        return text_of(self.connection, statement_of(node))
+        return text_of(self.caller, statement_of(node))
 
     def group_keys(self) -> list[tuple[int, str]]:
         expressions = self.node["group_expressions"]
@@ -247,12 +236,14 @@ class Statement:
             return None
         name = tree["function_name"].lower()
         arguments = [a.get("expression", a) for a in tree["arguments"]] if "arguments" in tree else tree["children"]
+        if name not in AGGREGATES:
+            return None
         if name == "count_star" or (name == "count" and not arguments):
             function: tuple[str, Optional[tuple[int, str]]] = ("count", None)
-        elif name in _AGGREGATES and len(arguments) == 1 and _is_column(arguments[0]):
-            function = (_AGGREGATES[name], self.resolve(arguments[0]["column_names"]))
+        elif len(arguments) == 1 and _is_column(arguments[0]):
+            function = (AGGREGATES[name], self.resolve(arguments[0]["column_names"]))
         else:
-            return None
+            raise Unsupported(f"{name} of what is not a column")
         if tree["filter"] or tree["distinct"] or tree["order_bys"]["orders"] or tree["export_state"]:
             raise Unsupported(f"{name} with FILTER, DISTINCT or ORDER BY")
         if function[1] is not None:
