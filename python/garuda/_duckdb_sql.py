@@ -5,13 +5,14 @@ from __future__ import annotations
 
 import copy
 import json
-from typing import Any, Callable, Iterator, NamedTuple, Optional
+from typing import Any, Callable, Iterable, Iterator, NamedTuple, Optional
 
+from . import _duckdb_proof as proof
 from ._duckdb_caller import RESERVED, Caller
+from ._duckdb_proof import AGGREGATES
 from .patches import Unsupported
 
 Tree = Any  # of json_serialize_sql: dictionaries and lists
-AGGREGATES = {"sum": "sum", "avg": "mean", "min": "min", "max": "max", "count": "count", "count_star": "count"}
 _KINDS = {"INNER": "inner", "LEFT": "left"}
 INTEGERS = {"TINYINT", "SMALLINT", "INTEGER", "BIGINT", "UTINYINT", "USMALLINT", "UINTEGER", "UBIGINT"}
 _KEYS = INTEGERS | {"VARCHAR", "DATE", "BOOLEAN", "TIMESTAMP"}
@@ -93,6 +94,14 @@ def renamed(base_table: Tree, name: str) -> Tree:
 
 def _is_column(tree: Tree) -> bool:
     return isinstance(tree, dict) and tree.get("class") == "COLUMN_REF"
+
+
+def _built_in(tree: dict[str, Any]) -> Optional[Tree]:
+    """An aggregate by its full name, which no macro of the user has."""
+    if tree.get("class") != "FUNCTION" or tree["function_name"].lower() not in AGGREGATES or tree["schema"]:
+        return None
+    path = {"catalog": "system", "schema": "main", "qualified_name": {"path": ["system", "main", tree["function_name"]]}}
+    return {**tree, **path}
 
 
 def conjuncts(tree: Optional[Tree]) -> list[Tree]:
@@ -252,3 +261,49 @@ class Statement:
             if allowed is not None and self.sides[side].types[column] not in allowed:
                 raise Unsupported(f"{name} of {self.sides[side].types[column]}")
         return function
+
+    def require_proof(
+        self,
+        columns: list[list[str]],
+        is_filtered: bool,
+        groups: Optional[list[tuple[int, str]]],
+        aggregates: Iterable[tuple[str, Optional[tuple[int, str]]]],
+    ) -> None:
+        """Raises Unsupported unless DuckDB binds the statement as garuda understands it.
+
+        Args:
+            columns: of each table, the ones that are handed over.
+            is_filtered: whether tables are filtered before they are.
+            groups: keys of the groups that garuda makes; None where it only joins.
+            aggregates: what it makes of the groups.
+        """
+        for side, names in enumerate(columns):
+            strings = [name for name in names if self.sides[side].types[name] == "VARCHAR"]
+            probed = [handed_name(side, i) for i in range(len(strings))]
+            proof.require_no_collations(self.caller, probed, f"({self.input_query(side, strings, [])})" if strings else "")
+        typed = [[name for name, of in side.types.items() if of in HANDED] for side in self.sides]
+        plan = proof.plan_of(self.caller, self._over_stand_ins(self.node, typed))
+        if is_filtered:
+            proof.require_filters(self.caller, plan)
+
+        def place(column: tuple[int, str]) -> int:
+            return typed[column[0]].index(column[1]) + column[0] * len(typed[0])
+
+        if self.keys:
+            keys = {(typed[0].index(left), typed[1].index(right)) for left, right in self.keys}
+            proof.require_join(plan, keys)
+        if groups is not None:
+            found = {(function, None if column is None else place(column)) for function, column in aggregates}
+            proof.require_groups(plan, {place(column) for column in groups}, found)
+            proof.require_equal(plan, proof.plan_of(self.caller, self._over_stand_ins(replaced(self.node, _built_in), typed)))
+
+    def _over_stand_ins(self, node: Tree, typed: list[list[str]]) -> str:
+        """The node over tables without rows, whose columns are the ones that can be handed over."""
+        stand_ins, renamed_tables = [], []
+        for i, (side, names) in enumerate(zip(self.sides, typed)):
+            stand_ins.append(proof.stand_in(handed_name(i, 0), [(side.columns[name], side.types[name]) for name in names]))
+            renamed_tables.append({**renamed(side.tree, handed_name(i, 0)), "alias": side.tree["alias"] or side.tree["table_name"]})
+        source = renamed_tables[0]
+        if self.keys:
+            source = {**node["from_table"], "left": renamed_tables[0], "right": renamed_tables[1]}
+        return f"with {', '.join(stand_ins)} {text_of(self.caller, statement_of({**node, 'from_table': source}))}"

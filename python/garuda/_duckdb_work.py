@@ -6,6 +6,7 @@ from typing import Any, Optional
 
 import pyarrow
 
+from . import _duckdb_proof as proof
 from . import _duckdb_sql as trees
 from ._duckdb_caller import RESERVED
 from .engine import Engine
@@ -45,10 +46,12 @@ class Work:
         self.described = statement.caller.described(statement.query)
         self._outside = trees.replaced(outside, self._named if self.groups is None else self._grouped)
         self.is_filtered = any(before)
+        statement.require_proof(self.columns, self.is_filtered, self.groups, self.aggregates.values())
         keys = ", ".join(name for _, name in self.groups or [])
         parts = [f"{statement.kind} join" if statement.keys else "", f"group-by {keys}" if self.groups else ""]
         self.title = " and ".join(part for part in parts if part)
         self.key_names = [self._name(column) for column in self.groups or []]
+        self._require_rest()
 
     def num_strings(self) -> int:
         """Columns of strings that go from DuckDB to garuda."""
@@ -98,8 +101,27 @@ class Work:
                 raise Unsupported(f"a column that is neither a key nor aggregated: {tree['column_names'][-1]}")
         return named
 
+    def _require_rest(self) -> None:
+        """Raises Unsupported when the rest is an error, or when groups are made in it that garuda has made."""
+        types = {self._name((side, name)): self.statement.sides[side].types[name]
+                 for side, names in enumerate(self.columns) for name in names}  # fmt: skip
+        if self.groups is None:
+            made = list(types.items())
+        else:
+            of = {name: "BIGINT" if function == "count" else "DOUBLE" if function == "mean" or column is None
+                  else types[self._name(column)] for name, (function, column) in self.aggregates.items()}  # fmt: skip
+            made = [*((name, types[name]) for name in dict.fromkeys(self.key_names)), *of.items()]
+        rest = self.rest("garuda_made").split(" ", 1)[1]
+        query = f"with {proof.stand_in('garuda_made', made)}, {rest}"
+        plan = proof.plan_of(self.statement.caller, query)
+        if self.groups is not None:
+            proof.require_row_by_row(plan)
+
     def made(self, engine: Engine, inputs: list[pyarrow.Table]) -> Table:
         rows: Data = inputs[0]
+        floats = {self._name(column) for column in self.groups or []}
+        floats |= {self._name(column) for function, column in self.aggregates.values() if column and function in ("min", "max")}
+        proof.require_no_negative_zeros(table[name] for table in inputs for name in table.column_names if name in floats)
         if self.statement.keys:
             pairs = [(self._name((0, left)), self._name((1, right))) for left, right in self.statement.keys]
             columns = [f"{'left' if side == 0 else 'right'}.{self._name((side, name))}"

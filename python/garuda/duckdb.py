@@ -145,8 +145,9 @@ class Connection:
 
     That is the inner or left join, by equal columns, of two tables that FROM names, and the GROUP BY of columns over
     such a join or one table, with count, sum, avg, min and max of columns. DuckDB reads and filters the tables, garuda
-    joins and groups, DuckDB does the rest: expressions, HAVING, ORDER BY, LIMIT. Names and types are DuckDB's own. All
-    else runs as it is. Every method and attribute of a DuckDB connection is there.
+    joins and groups, DuckDB does the rest: expressions, HAVING, ORDER BY, LIMIT. Names and types are DuckDB's own. A
+    statement is handed over only where DuckDB's catalog and binder prove that its functions, types and collations mean
+    the same in garuda; all else runs as it is. Every method and attribute of a DuckDB connection is there.
 
     That goes for `execute`; a relation of `sql` runs when it is read, by DuckDB. Both find DataFrames among the variables
     of the function that calls them. `decision` says who ran the last statement, and why; EXPLAIN has it as a row;
