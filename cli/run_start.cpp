@@ -5,6 +5,7 @@
 
 #include "cli/file_commands.hpp"
 #include "cli/terminal/standard_streams.hpp"
+#include "core/buffer_ceiling.hpp"
 #include "core/os/memory.hpp"
 #include "operators/run/host_memory.hpp"
 
@@ -18,6 +19,7 @@ void give_freed_memory_back() noexcept { os::give_freed_memory_back(1 << 20); }
 }  // namespace
 
 RunStart::RunStart(RunRequest const& request, RunOptions& options) : request_(request), options_(options) {
+  bound_memory();
   if (options.memory_limit_bytes == 0) {
     // Reading comes before any engine's query, and wants its buffers again and again.
     KeptMemory::instance().set_limit(run::most_kept_host_bytes());
@@ -33,6 +35,21 @@ RunStart::RunStart(RunRequest const& request, RunOptions& options) : request_(re
   auto const kept = std::min(4 * row_group_bytes, options.memory_limit_bytes - 1);
   options.memory_limit_bytes -= kept;
   if (options.device_memory_limit_bytes == 0) kept_for_writing_ = kept;
+}
+
+/// Buffers may take all of the limit but the share of freed ones that are kept; a run that needs more of them than was
+/// reckoned ends with an error. So does one whose process has outgrown the limit, unless a driver may have done so.
+void RunStart::bound_memory() noexcept {
+  auto const limit = options_.memory_limit_bytes;
+  if (limit == 0) return BufferCeiling::instance().set(0, 0);
+  constexpr std::uint64_t kKeptShare = 16;
+  constexpr std::uint64_t kBesideShare = 6;
+  /// Smaller limits hold for rows alone: reading and writing a file takes some buffers, and a process some heap.
+  constexpr std::uint64_t kLeastBufferBytes = std::uint64_t{32} << 20;
+  constexpr std::uint64_t kLeastProcessBytes = std::uint64_t{64} << 20;
+  BufferCeiling::instance().set(
+      std::max(limit - limit / kKeptShare, kLeastBufferBytes),
+      options_.path == Path::cpu ? std::max(limit + limit / kBesideShare, kLeastProcessBytes) : 0);
 }
 
 /// Takes shares of the limit for memory that is freed and not given back.

@@ -48,6 +48,7 @@ class RunStart {
   std::uint64_t kept_for_writing() const noexcept { return kept_for_writing_; }
 
  private:
+  void bound_memory() noexcept;
   void keep_within(std::uint64_t& limit_bytes);
 
   KeptMemory::Tenancy keeps_memory_;

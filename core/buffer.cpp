@@ -8,6 +8,7 @@
 #include <new>
 #include <utility>
 
+#include "core/buffer_ceiling.hpp"
 #include "core/kept_memory.hpp"
 #include "core/os/memory.hpp"
 
@@ -72,6 +73,7 @@ std::int64_t buffer_alignment() noexcept {
 }
 
 void AlignedBuffer::Free::operator()(std::byte* bytes) const noexcept {
+  BufferCeiling::instance().give(counted_bytes);
 #ifdef GARUDA_MAPS_BUFFERS
   if (mapped_bytes != 0) {
     KeptMemory::instance().keep({bytes, mapped_bytes});
@@ -89,16 +91,21 @@ Result<AlignedBuffer> AlignedBuffer::allocate(std::int64_t size_bytes) {
   if (auto const unit = buffer_alignment(); size_bytes <= std::numeric_limits<std::int64_t>::max() - unit) {
     buffer.capacity_bytes_ = (size_bytes + unit - 1) / unit * unit;
     auto const capacity = static_cast<std::size_t>(buffer.capacity_bytes_);
+    if (!BufferCeiling::instance().take(capacity))
+      return fail(ErrorCode::limit_exceeded,
+                  fmt::format("a buffer does not fit the memory limit beside those in use, bytes: {}", size_bytes));
 #ifdef GARUDA_MAPS_BUFFERS
     if (is_mapped(capacity)) {
       auto const mapped = map_buffer(capacity);
-      buffer.bytes_ = {mapped.address, Free{mapped.bytes}};
+      buffer.bytes_ = {mapped.address, Free{mapped.bytes, capacity}};
       fresh = mapped.is_zero;
     } else
 #endif
-      buffer.bytes_.reset(static_cast<std::byte*>(os::allocate_aligned(static_cast<std::size_t>(unit), capacity)));
+      buffer.bytes_ = {static_cast<std::byte*>(os::allocate_aligned(static_cast<std::size_t>(unit), capacity)),
+                       Free{0, capacity}};
   }
   if (!buffer.bytes_) {
+    BufferCeiling::instance().give(buffer.bytes_.get_deleter().counted_bytes);
     return fail(ErrorCode::out_of_memory, fmt::format("host memory exhausted, bytes asked for: {}", size_bytes));
   }
   buffer.size_bytes_ = size_bytes;

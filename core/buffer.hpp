@@ -29,7 +29,7 @@ class AlignedBuffer {
 
   /// Reserves `size_bytes` bytes, rounded up to whole multiples of buffer_alignment(). The bytes up to `size_bytes` are
   /// not initialised, those behind it are zero.
-  /// Requires: size_bytes >= 0. Errors: out_of_memory, naming the size.
+  /// Requires: size_bytes >= 0. Errors: out_of_memory, naming the size; limit_exceeded where BufferCeiling refuses it.
   static Result<AlignedBuffer> allocate(std::int64_t size_bytes);
 
   std::byte* data() noexcept { return bytes_.get(); }
@@ -55,9 +55,10 @@ class AlignedBuffer {
 
  private:
   struct Free {
-    Free() noexcept : mapped_bytes(0) {}
-    explicit Free(std::size_t bytes) noexcept : mapped_bytes(bytes) {}
-    std::size_t mapped_bytes;  ///< 0: from the heap
+    Free() noexcept : mapped_bytes(0), counted_bytes(0) {}
+    Free(std::size_t mapped, std::size_t counted) noexcept : mapped_bytes(mapped), counted_bytes(counted) {}
+    std::size_t mapped_bytes;   ///< 0: from the heap
+    std::size_t counted_bytes;  ///< by BufferCeiling
     void operator()(std::byte* bytes) const noexcept;
   };
 

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "core/buffer.hpp"
+#include "core/buffer_ceiling.hpp"
 #include "core/kept_memory.hpp"
 
 namespace garuda::io {
@@ -22,7 +23,7 @@ class KeptPool final : public arrow::ProxyMemoryPool {
   using arrow::ProxyMemoryPool::Allocate;
   arrow::Status Allocate(std::int64_t size, std::int64_t alignment, std::uint8_t** out) override {
     if (size < kPooledBytes || alignment > buffer_alignment() || !KeptMemory::instance().is_keeping())
-      return arrow::ProxyMemoryPool::Allocate(size, alignment, out);
+      return allocate_of_system(size, alignment, out);
     auto buffer = AlignedBuffer::allocate(size);
     if (!buffer) return arrow::Status::OutOfMemory(buffer.error().describe());
     auto* const first = buffer->as<std::uint8_t>();
@@ -37,7 +38,7 @@ class KeptPool final : public arrow::ProxyMemoryPool {
                            std::uint8_t** memory) override {
     auto const capacity = pooled_bytes(*memory);
     if (capacity == 0 && (new_size < kPooledBytes || !KeptMemory::instance().is_keeping()))
-      return arrow::ProxyMemoryPool::Reallocate(old_size, new_size, alignment, memory);
+      return reallocate_of_system(old_size, new_size, alignment, memory);
     if (new_size <= capacity && new_size > capacity / 2) return arrow::Status::OK();
     std::uint8_t* moved = nullptr;
     ARROW_RETURN_NOT_OK(Allocate(new_size, alignment, &moved));
@@ -52,10 +53,31 @@ class KeptPool final : public arrow::ProxyMemoryPool {
     std::unique_lock lock(mutex_);
     auto const buffer = buffers_.extract(memory);
     lock.unlock();
-    if (buffer.empty()) arrow::ProxyMemoryPool::Free(memory, size, alignment);
+    if (!buffer.empty()) return;
+    arrow::ProxyMemoryPool::Free(memory, size, alignment);
+    ceiling_.give(static_cast<std::uint64_t>(size));
   }
 
  private:
+  arrow::Status allocate_of_system(std::int64_t size, std::int64_t alignment, std::uint8_t** out) {
+    if (!ceiling_.take(static_cast<std::uint64_t>(size))) return refused(size);
+    auto status = arrow::ProxyMemoryPool::Allocate(size, alignment, out);
+    if (!status.ok()) ceiling_.give(static_cast<std::uint64_t>(size));
+    return status;
+  }
+
+  arrow::Status reallocate_of_system(std::int64_t old_size, std::int64_t new_size, std::int64_t alignment,
+                                     std::uint8_t** memory) {
+    if (!ceiling_.take(static_cast<std::uint64_t>(new_size))) return refused(new_size);
+    auto status = arrow::ProxyMemoryPool::Reallocate(old_size, new_size, alignment, memory);
+    ceiling_.give(static_cast<std::uint64_t>(status.ok() ? old_size : new_size));
+    return status;
+  }
+
+  static arrow::Status refused(std::int64_t size) {
+    return arrow::Status::OutOfMemory("a buffer does not fit the memory limit beside those in use, bytes: ", size);
+  }
+
   /// 0: the system's.
   std::int64_t pooled_bytes(std::uint8_t const* memory) {
     std::lock_guard const lock(mutex_);
@@ -63,6 +85,7 @@ class KeptPool final : public arrow::ProxyMemoryPool {
     return buffer == buffers_.end() ? 0 : buffer->second.capacity_bytes();
   }
 
+  BufferCeiling& ceiling_ = BufferCeiling::instance();
   std::mutex mutex_;
   std::unordered_map<std::uint8_t const*, AlignedBuffer> buffers_;
 };

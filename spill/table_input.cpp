@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "io/file_dictionaries.hpp"
+#include "operators/contract/sizing.hpp"
 
 namespace garuda::spill {
 
@@ -72,8 +73,11 @@ Result<bool> TableInput::read_whole(MemoryShare const& share, std::uint64_t most
       while (end < blocks.num_blocks() && weight_of(rows + blocks.rows_of(end)) <= left / 2)
         rows += blocks.rows_of(end++);
     }
-    GARUDA_TRY_ASSIGN(auto more, blocks.read(first, end, file_.options.threads));
-    for (auto& batch : more) {
+    auto more = blocks.read(first, end, file_.options.threads);
+    // Row groups that take more than was reckoned are streamed.
+    if (!more && contract::is_shortage(more.error())) return false;
+    if (!more) return propagate(std::move(more));
+    for (auto& batch : *more) {
       GARUDA_TRY_ASSIGN(auto const of_batch, volume_of(*batch));
       volume += of_batch;
       batches.push_back(std::move(batch));

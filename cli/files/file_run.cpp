@@ -9,13 +9,24 @@
 #include "cli/files/preview.hpp"
 #include "cli/interrupt.hpp"
 #include "cli/terminal/terminal.hpp"
+#include "core/buffer_ceiling.hpp"
 #include "io/row_format.hpp"
+#include "operators/contract/sizing.hpp"
 #include "operators/materialize/viewed_result.hpp"
 
 namespace garuda::cli {
 namespace {
 
 std::string line_of(std::string_view text) { return fmt::format("garuda: {}\n", text); }
+
+/// A shortage says what the memory limit would have had to hold, where that has refused a buffer.
+Error naming_refusal(Error error) {
+  auto const refusal = BufferCeiling::instance().last_refusal();
+  if (!refusal || !contract::is_shortage(error)) return error;
+  return std::move(error).wrap(
+      fmt::format("--memory-limit is too small: a buffer of {} bytes is needed beside {} bytes in use",
+                  refusal->asked_bytes, refusal->bytes_in_use));
+}
 
 }  // namespace
 
@@ -38,6 +49,7 @@ Result<void> FileRun::run(std::function<Result<void>()> const& body) {
   GARUDA_TRY_ASSIGN(auto const thread_limit, FileThreadLimit::set(options_.threads));
   auto done = body();
   if (done && lacks_calibration_) calibrate_later();
+  if (!done) done = tl::unexpected(naming_refusal(std::move(done).error()));
   auto const kept = start_.kept_for_writing();
   if (done || done.error().code() != ErrorCode::limit_exceeded || kept == 0) return done;
   return tl::unexpected(

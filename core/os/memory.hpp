@@ -31,6 +31,12 @@ std::uint64_t total_memory_bytes();
 /// Whether that much address space can still be had: what a thread of a library reserves, about.
 bool has_address_space(std::size_t bytes) noexcept;
 
+/// Memory of the process that no file backs, bytes: its heap, buffers and stacks; 0: unknown. Takes some microseconds.
+std::uint64_t anonymous_memory_bytes() noexcept;
+
+/// Gives what the C library's heap does not use back to the system.
+void trim_heap() noexcept;
+
 /// Has the C library give freed blocks of at least `bytes` bytes back to the system at once, and keep one heap for all
 /// threads, where it does otherwise.
 void give_freed_memory_back(std::size_t bytes) noexcept;

@@ -1,9 +1,11 @@
 #include "core/os/memory.hpp"
 
+#include <fcntl.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cstdlib>
 #include <fstream>
 #include <limits>
@@ -84,12 +86,33 @@ bool has_address_space(std::size_t bytes) noexcept {
   return true;
 }
 
+std::uint64_t anonymous_memory_bytes() noexcept {
+  // Pages of the whole process, of those in memory, and of those that files back.
+  std::array<char, 128> text{};
+  int const file = open("/proc/self/statm", O_RDONLY | O_CLOEXEC);
+  if (file < 0) return 0;
+  auto const length = read(file, text.data(), text.size() - 1);
+  close(file);
+  if (length <= 0) return 0;
+  char* next = text.data();
+  std::strtoull(next, &next, 10);
+  auto const resident = std::strtoull(next, &next, 10);
+  auto const backed = std::strtoull(next, &next, 10);
+  return resident < backed ? 0 : (resident - backed) * static_cast<std::uint64_t>(page_bytes());
+}
+
+void trim_heap() noexcept {
+#ifdef __GLIBC__
+  ::malloc_trim(0);
+#endif
+}
+
 void give_freed_memory_back([[maybe_unused]] std::size_t bytes) noexcept {
 #ifdef __GLIBC__
   ::mallopt(M_MMAP_THRESHOLD, static_cast<int>(bytes));
   ::mallopt(M_ARENA_MAX, 1);
-  ::malloc_trim(0);
 #endif
+  trim_heap();
 }
 
 }  // namespace garuda::os

@@ -49,6 +49,10 @@ bool has_address_space(std::size_t bytes) noexcept {
   return true;
 }
 
+std::uint64_t anonymous_memory_bytes() noexcept { return 0; }
+
+void trim_heap() noexcept {}
+
 void give_freed_memory_back(std::size_t) noexcept {}
 
 }  // namespace garuda::os
