@@ -1,6 +1,7 @@
 // What the readers of the three formats owe to table_reader.cpp.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <cstdint>
 #include <memory>
@@ -31,6 +32,16 @@ class BatchCursor {
   /// Lets go of memory that next() can do without at the cost of reading again what it was filled from.
   virtual void rest() {}
 };
+
+/// Most rows of a batch where `batch_rows` are asked for of a table of which `rows` rows take `bytes` bytes: fewer where
+/// rows are wide or values long, so that a batch takes no more than one of so many rows of 256 bytes, or has one row.
+inline std::int64_t batch_rows_of(std::int64_t batch_rows, std::int64_t rows, std::int64_t bytes) noexcept {
+  constexpr double kMostRowBytes = 256;
+  auto const fitting = kMostRowBytes * static_cast<double>(batch_rows) * static_cast<double>(rows) /
+                       static_cast<double>(std::max<std::int64_t>(bytes, 1));
+  return fitting < static_cast<double>(batch_rows) ? std::max<std::int64_t>(static_cast<std::int64_t>(fitting), 1)
+                                                   : batch_rows;
+}
 
 /// The parts of a file that can be read by themselves: row groups of Parquet.
 class RowGroups {

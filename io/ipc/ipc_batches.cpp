@@ -4,6 +4,8 @@
 #include <cstring>
 #include <utility>
 
+#include "io/columns/row_bytes.hpp"
+
 namespace garuda::io {
 namespace {
 
@@ -47,9 +49,10 @@ Result<std::shared_ptr<arrow::RecordBatch>> SlicedCursor::next() {
     if (batch == nullptr) return nullptr;
     GARUDA_ARROW_TRY(batch->Validate(), ErrorCode::invalid_input, sentence_);
     batch_ = std::move(batch);
+    piece_rows_ = batch_rows_of(batch_rows_, batch_->num_rows(), row_bytes(*batch_));
     taken_ = 0;
   }
-  auto piece = batch_->Slice(taken_, batch_rows_);
+  auto piece = batch_->Slice(taken_, piece_rows_);
   taken_ += piece->num_rows();
   return piece;
 }

@@ -22,7 +22,7 @@ arrow::Result<bool> is_ipc_stream(arrow::io::ReadableFile& file);
 /// A file that is a stream.
 Result<std::unique_ptr<FileReader>> open_ipc_stream(InputFile input);
 
-/// Gives the batches of a file in pieces of at most `batch_rows` rows, each checked before.
+/// Gives the batches of a file in pieces of at most `batch_rows` rows (batch_rows_of), each checked before.
 class SlicedCursor : public BatchCursor {
  public:
   std::shared_ptr<arrow::Schema> const& schema() const noexcept override { return schema_; }
@@ -42,6 +42,7 @@ class SlicedCursor : public BatchCursor {
   std::shared_ptr<arrow::Schema> schema_;
   std::atomic<bool> const* cancelled_;
   std::int64_t batch_rows_;
+  std::int64_t piece_rows_ = 0;  // of the present batch, at most
   std::shared_ptr<arrow::RecordBatch> batch_;
   std::int64_t taken_ = 0;
 };

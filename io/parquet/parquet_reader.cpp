@@ -3,6 +3,7 @@
 #include <numeric>
 #include <utility>
 
+#include "core/buffer_ceiling.hpp"
 #include "io/file_reader.hpp"
 #include "io/parquet/chunk_pages.hpp"
 #include "io/parquet/flat_columns.hpp"
@@ -17,6 +18,10 @@ namespace {
 constexpr std::int64_t kStreamBufferBytes = 64 << 10;
 /// Writers end a page that has as many.
 constexpr std::int64_t kPageBytes = 1 << 20;
+/// What reading a column piece by piece takes whatever is in it: readers of its pages, a decoder.
+constexpr std::uint64_t kColumnReaderBytes = 8 << 10;
+/// Values after which they look how long a page is.
+constexpr std::int64_t kPageValues = 1 << 10;
 
 using RowGroupReader = std::unique_ptr<parquet::arrow::FileReader>;
 
@@ -114,6 +119,8 @@ class ParquetCursor final : public BatchCursor {
     for (; next_group_ < row_groups_.size(); ++next_group_) {
       std::int64_t read_before = 0;
       if (batches_ == nullptr) {
+        if (!BufferCeiling::instance().has_room(leaves_.size() * kColumnReaderBytes))
+          return arrow::Status::OutOfMemory("readers of ", leaves_.size(), " columns do not fit the memory limit");
         ARROW_ASSIGN_OR_RAISE(batches_, reader_->GetRecordBatchReader({row_groups_[next_group_]}, leaves_));
         read_before = std::exchange(rows_of_group_, 0);
       }
@@ -193,6 +200,21 @@ class ParquetReader final : public FileReader, private RowGroups {
     END_PARQUET_CATCH_EXCEPTIONS
   }
 
+  /// Most rows of a batch of any of `row_groups`, by what their values take as they are encoded.
+  std::int64_t batch_rows_of_groups(std::int64_t batch_rows, std::vector<int> const& columns,
+                                    std::vector<int> const& row_groups) const {
+    auto const footer = reader_->parquet_reader()->metadata();
+    auto const leaves = leaves_of(columns);
+    auto fewest = batch_rows;
+    for (int const i : row_groups) {
+      auto const group = footer->RowGroup(i);
+      std::int64_t bytes = 0;
+      for (int const leaf : leaves) bytes += group->ColumnChunk(leaf)->total_uncompressed_size();
+      fewest = std::min(fewest, batch_rows_of(batch_rows, group->num_rows(), bytes));
+    }
+    return fewest;
+  }
+
   std::vector<int> leaves_of(std::vector<int> const& columns) const {
     std::vector<int> leaves;
     for (int const column : columns)
@@ -239,10 +261,14 @@ class ParquetReader final : public FileReader, private RowGroups {
     std::int64_t bytes = 0;
     for (int const leaf : leaves_of(columns)) {
       std::int64_t most = 0;
-      for (int i = 0; i < footer->num_row_groups(); ++i)
-        most = std::max(most, footer->RowGroup(i)->ColumnChunk(leaf)->total_uncompressed_size());
+      for (int i = 0; i < footer->num_row_groups(); ++i) {
+        auto const chunk = footer->RowGroup(i)->ColumnChunk(leaf);
+        auto const of_chunk = chunk->total_uncompressed_size();
+        auto const of_value = of_chunk / std::max<std::int64_t>(chunk->num_values(), 1);
+        most = std::max(most, std::min(of_chunk, std::max(kPageBytes, kPageValues * of_value)));
+      }
       // A page as it is in the file, and decompressed.
-      bytes += kStreamBufferBytes + 2 * std::min(most, kPageBytes);
+      bytes += kStreamBufferBytes + 2 * most;
     }
     return static_cast<std::uint64_t>(bytes);
   }
@@ -254,6 +280,7 @@ class ParquetReader final : public FileReader, private RowGroups {
 
   Result<std::unique_ptr<BatchCursor>> stream(std::vector<int> const& columns, ReadOptions const& options,
                                               std::int64_t batch_rows, std::vector<int> row_groups) const {
+    batch_rows = batch_rows_of_groups(batch_rows, columns, row_groups);
     GARUDA_ARROW_TRY_ASSIGN(
         auto reader,
         make_streaming_reader(input_.file, reader_->parquet_reader()->metadata(), options.threads != 1, batch_rows),
