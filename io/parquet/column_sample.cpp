@@ -120,11 +120,20 @@ int bits_of_run(arrow::Array const& chunk, std::int64_t first, int bytes) {
   }
 }
 
+/// Whether one value fills a dictionary, about.
+bool has_long_values(arrow::ChunkedArray const& column) {
+  if (!arrow::is_base_binary_like(column.type()->id())) return false;
+  std::int64_t bytes = 0;
+  for (auto const& chunk : column.chunks()) bytes += arrow::util::ReferencedBufferSize(*chunk).ValueOr(0);
+  return bytes > column.length() * parquet::DEFAULT_DICTIONARY_PAGE_SIZE_LIMIT;
+}
+
 }  // namespace
 
 bool repeats_values(arrow::ChunkedArray const& column) {
   constexpr std::int64_t kSampleRows = 1 << 12;
   constexpr std::int64_t kLeastRepeats = 8;
+  if (has_long_values(column)) return false;
   auto const step = column.length() / kSampleRows;
   if (step < 2 || column.type()->id() == arrow::Type::DICTIONARY || arrow::is_nested(*column.type())) return true;
   auto context = single_threaded();

@@ -86,20 +86,30 @@ arrow::Result<std::unique_ptr<ParquetFile>> ParquetFile::make(arrow::Schema cons
   END_PARQUET_CATCH_EXCEPTIONS
 }
 
-arrow::Status ParquetFile::append(std::int64_t num_rows, std::vector<EncodedColumn> const& columns) {
+arrow::Status ParquetFile::start_group(std::int64_t num_rows) {
   BEGIN_PARQUET_CATCH_EXCEPTIONS
-  auto* const group = footer_->AppendRowGroup();
-  group->set_num_rows(num_rows);
-  std::int64_t uncompressed_bytes = 0;
-  for (auto const& column : columns) {
-    auto const of_column = column.footer->RowGroup(0);
-    for (int leaf = 0; leaf < of_column->num_columns(); ++leaf) {
-      auto const chunk = of_column->ColumnChunk(leaf);
-      ARROW_RETURN_NOT_OK(append_chunk(*chunk, *column.file, *group->NextColumnChunk()));
-      uncompressed_bytes += chunk->total_uncompressed_size();
-    }
+  group_ = footer_->AppendRowGroup();
+  group_->set_num_rows(num_rows);
+  group_bytes_ = 0;
+  return arrow::Status::OK();
+  END_PARQUET_CATCH_EXCEPTIONS
+}
+
+arrow::Status ParquetFile::append(EncodedColumn const& column) {
+  BEGIN_PARQUET_CATCH_EXCEPTIONS
+  auto const of_column = column.footer->RowGroup(0);
+  for (int leaf = 0; leaf < of_column->num_columns(); ++leaf) {
+    auto const chunk = of_column->ColumnChunk(leaf);
+    ARROW_RETURN_NOT_OK(append_chunk(*chunk, *column.file, *group_->NextColumnChunk()));
+    group_bytes_ += chunk->total_uncompressed_size();
   }
-  group->Finish(uncompressed_bytes);
+  return arrow::Status::OK();
+  END_PARQUET_CATCH_EXCEPTIONS
+}
+
+arrow::Status ParquetFile::finish_group() {
+  BEGIN_PARQUET_CATCH_EXCEPTIONS
+  group_->Finish(group_bytes_);
   return arrow::Status::OK();
   END_PARQUET_CATCH_EXCEPTIONS
 }

@@ -37,8 +37,12 @@ class ParquetFile {
                                                           std::shared_ptr<arrow::io::OutputStream> sink,
                                                           ParquetProperties const& properties);
 
-  /// Appends the chunks of `columns`, one a field of the schema.
-  arrow::Status append(std::int64_t num_rows, std::vector<EncodedColumn> const& columns);
+  /// Begins a row group, to which its columns are appended in the order of the schema.
+  arrow::Status start_group(std::int64_t num_rows);
+  /// Appends the chunks of `column`, the next field of the schema.
+  arrow::Status append(EncodedColumn const& column);
+  /// To be called when all columns are appended.
+  arrow::Status finish_group();
   arrow::Status finish();
 
  private:
@@ -50,6 +54,8 @@ class ParquetFile {
   std::shared_ptr<arrow::io::OutputStream> sink_;
   std::shared_ptr<parquet::FileMetaData> empty_;  // has the schema that the footer refers to
   std::unique_ptr<parquet::FileMetaDataBuilder> footer_;
+  parquet::RowGroupMetaDataBuilder* group_ = nullptr;  // of footer_
+  std::int64_t group_bytes_ = 0;                       // uncompressed
   std::int64_t position_ = 0;
 };
 

@@ -54,11 +54,16 @@ ParquetProperties properties_of(RowWriterOptions const& options) {
           parquet::ArrowWriterProperties::Builder().set_use_threads(false)->build()};
 }
 
+/// Columns of a row group that are encoded side by side where memory is limited: what describes a column, and its
+/// pages, is let go of once it is written.
+constexpr int kLimitedColumns = 64;
+
 /// A row group that is being encoded.
 struct RowGroup {
   std::int64_t num_rows = 0;
   std::shared_ptr<arrow::Table> rows;
-  std::vector<arrow::Result<EncodedColumn>> columns;
+  int begun = 0;                                     ///< columns that were handed to the threads
+  std::deque<arrow::Result<EncodedColumn>> columns;  ///< the last of them, which are not written yet
   tbb::task_group tasks;
 };
 
@@ -74,6 +79,7 @@ class ParquetRowWriter final : public RowWriter {
     auto const fields = static_cast<std::size_t>(std::max(1, schema_->num_fields()));
     auto const threads = static_cast<std::size_t>(arena_.max_concurrency());
     if (options.writes_behind) most_behind_ = 1 + 2 * threads / fields;
+    columns_at_once_ = options.writes_behind ? schema_->num_fields() : kLimitedColumns;
   }
 
   ~ParquetRowWriter() override {
@@ -85,6 +91,11 @@ class ParquetRowWriter final : public RowWriter {
 
   arrow::Status write(std::shared_ptr<arrow::RecordBatch> const& batch) override {
     auto const bytes = row_bytes(*batch);
+    if (bytes > options_.row_group_bytes && batch->num_rows() > 1) {
+      auto const half = batch->num_rows() / 2;
+      ARROW_RETURN_NOT_OK(write(batch->Slice(0, half)));
+      return write(batch->Slice(half));
+    }
     // A row group stays in memory until it is complete, so wide rows make shorter ones.
     if (gathered_rows_ > 0 && gathered_bytes_ + bytes > options_.row_group_bytes) ARROW_RETURN_NOT_OK(start_group());
     gathered_bytes_ += bytes;
@@ -111,33 +122,45 @@ class ParquetRowWriter final : public RowWriter {
     group->num_rows = std::exchange(gathered_rows_, 0);
     ARROW_ASSIGN_OR_RAISE(group->rows, arrow::Table::FromRecordBatches(schema_, std::exchange(gathered_, {})));
     gathered_bytes_ = 0;
-    group->columns.resize(static_cast<std::size_t>(schema_->num_fields()));
     // Waited for, whatever happens from here on.
     behind_.push_back(std::move(group));
-    arena_.execute([&] {
-      for (int i = 0; i < schema_->num_fields(); ++i) {
-        behind_.back()->tasks.run([this, group = behind_.back().get(), i] {
-          group->columns[static_cast<std::size_t>(i)] =
-              encode_column(schema_->field(i), group->rows->column(i), properties_);
-        });
-      }
-    });
+    start_columns(*behind_.back());
     while (behind_.size() > most_behind_) ARROW_RETURN_NOT_OK(finish_group());
     return arrow::Status::OK();
   }
 
+  /// Hands the next columns of a row group to the threads.
+  void start_columns(RowGroup& group) {
+    auto const first = group.begun;
+    group.begun = std::min(first + columns_at_once_, schema_->num_fields());
+    group.columns.resize(static_cast<std::size_t>(group.begun - first));
+    arena_.execute([&] {
+      for (int i = first; i < group.begun; ++i) {
+        auto& column = group.columns[static_cast<std::size_t>(i - first)];
+        group.tasks.run([this, &group, &column, i] {
+          column = encode_column(schema_->field(i), group.rows->column(i), properties_);
+        });
+      }
+    });
+  }
+
   /// Writes the row group that has been encoded for longest.
   arrow::Status finish_group() {
-    auto const group = std::move(behind_.front());
-    behind_.pop_front();
-    arena_.execute([&] { group->tasks.wait(); });
-    group->rows.reset();
-    std::vector<EncodedColumn> columns;
-    for (auto& column : group->columns) {
-      ARROW_ASSIGN_OR_RAISE(auto encoded, std::move(column));
-      columns.push_back(std::move(encoded));
+    auto& group = *behind_.front();
+    ARROW_RETURN_NOT_OK(file_->start_group(group.num_rows));
+    while (true) {
+      arena_.execute([&] { group.tasks.wait(); });
+      bool const is_encoded = group.begun == schema_->num_fields();
+      if (is_encoded) group.rows.reset();
+      for (; !group.columns.empty(); group.columns.pop_front()) {
+        ARROW_ASSIGN_OR_RAISE(auto const encoded, std::move(group.columns.front()));
+        ARROW_RETURN_NOT_OK(file_->append(encoded));
+      }
+      if (is_encoded) break;
+      start_columns(group);
     }
-    return file_->append(group->num_rows, columns);
+    behind_.pop_front();
+    return file_->finish_group();
   }
 
   std::shared_ptr<arrow::Schema> schema_;
@@ -146,6 +169,7 @@ class ParquetRowWriter final : public RowWriter {
   RowWriterOptions options_;
   tbb::task_arena arena_;
   std::size_t most_behind_ = 0;
+  int columns_at_once_ = 0;
   std::deque<std::unique_ptr<RowGroup>> behind_;
   ArrowBatches gathered_;
   std::int64_t gathered_rows_ = 0;
