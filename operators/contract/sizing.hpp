@@ -17,6 +17,8 @@ inline constexpr std::uint64_t kSmallestDeviceSliceRows = 4096;
 /// Unless a planner prices others.
 inline constexpr std::uint64_t kLargestChunkRows = std::uint64_t{1} << 19;
 inline constexpr std::uint64_t kSmallestChunkRows = 1024;
+/// Where so many rows take more, a chunk has fewer: values may have megabytes each.
+inline constexpr std::uint64_t kSmallestChunkBytes = std::uint64_t{4} << 20;
 /// Of a batch that a lane of the host makes, where its rows are wide: as many wait for the consumer, and memory that
 /// nobody has used yet costs more than filling it.
 inline constexpr std::uint64_t kLargestBatchBytes = std::uint64_t{16} << 20;
@@ -56,7 +58,8 @@ inline std::vector<std::uint32_t> device_radix_bits(std::uint32_t least, std::ui
 /// Rows of a chunk when each takes `row_bytes` of the `free_bytes` left, at most `most`.
 constexpr std::uint64_t chunk_rows_for(std::uint64_t free_bytes, std::uint64_t row_bytes,
                                        std::uint64_t most = kLargestChunkRows) noexcept {
-  return std::clamp(free_bytes / 4 / row_bytes, std::min(kSmallestChunkRows, most), most);
+  auto const least = std::clamp<std::uint64_t>(kSmallestChunkBytes / row_bytes, 1, kSmallestChunkRows);
+  return std::clamp(free_bytes / 4 / row_bytes, std::min(least, most), most);
 }
 
 /// Batches that wait for their turn while lanes work on: a lane that took long holds up nobody, where memory is not
