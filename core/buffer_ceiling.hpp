@@ -15,8 +15,8 @@ class BufferCeiling {
  public:
   static BufferCeiling& instance();
 
-  /// Refuses from now on what brings the bytes in use above `buffer_bytes`, or all anonymous memory of the process above
-  /// `process_bytes`; 0: not for this reason. Forgets the last refusal.
+  /// Refuses from now on what brings the bytes in use above `buffer_bytes`, or all anonymous memory of the process
+  /// above `process_bytes`; 0: not for this reason. Forgets the last refusal.
   void set(std::uint64_t buffer_bytes, std::uint64_t process_bytes) noexcept;
 
   /// Counts a buffer of `bytes` bytes. False: it is refused, and not counted.

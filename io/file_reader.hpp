@@ -33,8 +33,9 @@ class BatchCursor {
   virtual void rest() {}
 };
 
-/// Most rows of a batch where `batch_rows` are asked for of a table of which `rows` rows take `bytes` bytes: fewer where
-/// rows are wide or values long, so that a batch takes no more than one of so many rows of 256 bytes, or has one row.
+/// Most rows of a batch where `batch_rows` are asked for of a table of which `rows` rows take `bytes` bytes: fewer
+/// where rows are wide or values long, so that a batch takes no more than one of so many rows of 256 bytes, or has one
+/// row.
 inline std::int64_t batch_rows_of(std::int64_t batch_rows, std::int64_t rows, std::int64_t bytes) noexcept {
   constexpr double kMostRowBytes = 256;
   auto const fitting = kMostRowBytes * static_cast<double>(batch_rows) * static_cast<double>(rows) /

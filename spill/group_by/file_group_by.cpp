@@ -4,6 +4,7 @@
 
 #include <utility>
 
+#include "core/buffer_ceiling.hpp"
 #include "operators/contract/sizing.hpp"
 #include "spill/group_by/block_groups.hpp"
 #include "spill/group_by/group_parts.hpp"
@@ -113,6 +114,8 @@ class SpilledGroupBy final : public GroupByResult {
         auto batch = result_->next();
         if (!batch && takes_back(batch.error())) {
           GARUDA_TRY(start_next());
+          // The parts of what was to be one have to be put in order.
+          if (groups_.is_sorted() && !sorted_) return next_sorted();
           continue;
         }
         if (!batch || *batch) {
@@ -198,6 +201,11 @@ class SpilledGroupBy final : public GroupByResult {
 }  // namespace
 
 Result<std::unique_ptr<GroupByResult>> group_file(Engine& engine, FileGroupBy const& request) {
+  /// What an aggregate takes of the heap before rows are read.
+  constexpr std::uint64_t kAggregateBytes = 8 << 10;
+  auto const aggregates = request.spec.aggregates.size();
+  if (!BufferCeiling::instance().has_room(aggregates * kAggregateBytes))
+    return fail(ErrorCode::limit_exceeded, fmt::format("aggregates do not fit the memory limit: {}", aggregates));
   GARUDA_TRY_ASSIGN(auto blocks, BlockedGroupBy::open(request));
   if (blocks) {
     auto result = (*std::move(blocks)).group(engine);
