@@ -201,8 +201,8 @@ class SpilledGroupBy final : public GroupByResult {
 }  // namespace
 
 Result<std::unique_ptr<GroupByResult>> group_file(Engine& engine, FileGroupBy const& request) {
-  /// What an aggregate takes of the heap before rows are read.
-  constexpr std::uint64_t kAggregateBytes = 8 << 10;
+  /// What an aggregate takes of the heap before rows are read, its column's part of a footer included.
+  constexpr std::uint64_t kAggregateBytes = 16 << 10;
   auto const aggregates = request.spec.aggregates.size();
   if (!BufferCeiling::instance().has_room(aggregates * kAggregateBytes))
     return fail(ErrorCode::limit_exceeded, fmt::format("aggregates do not fit the memory limit: {}", aggregates));
