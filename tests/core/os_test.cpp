@@ -53,9 +53,10 @@ TEST_F(OsFiles, OutputAppearsWholeUnderItsName) {
     auto file = OutputFile::create(path);
     ASSERT_TRUE(file) << file.error().describe();
     EXPECT_EQ(fs::exists(path), round == 1);
-    auto const descriptor = file->release_descriptor();
-    ASSERT_EQ(write_all(descriptor, text), 0);
-    ASSERT_EQ(close_file(descriptor), 0);
+    auto const descriptor = file->open();
+    ASSERT_TRUE(descriptor) << descriptor.error().describe();
+    ASSERT_EQ(write_all(*descriptor, text), 0);
+    ASSERT_EQ(close_file(*descriptor), 0);
     auto const done = file->commit();
     ASSERT_TRUE(done) << done.error().describe();
   }
