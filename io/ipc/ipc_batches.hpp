@@ -16,6 +16,23 @@ namespace garuda::io {
 /// Of a reader of the columns at these positions, ascending; none: all.
 arrow::ipc::IpcReadOptions ipc_options(std::vector<int> columns, bool use_threads, arrow::MemoryPool* pool);
 
+/// Refuses what no file of `file_bytes` can hold, however it is compressed: a run of Zstandard, the densest there is,
+/// takes 4 bytes for 128 KiB.
+class PlausiblePool final : public arrow::ProxyMemoryPool {
+ public:
+  explicit PlausiblePool(std::int64_t file_bytes)
+      : arrow::ProxyMemoryPool(memory_pool()), most_bytes_((file_bytes + 1) << 15) {}
+
+  using arrow::ProxyMemoryPool::Allocate;
+  arrow::Status Allocate(std::int64_t size, std::int64_t alignment, std::uint8_t** out) override {
+    if (size > most_bytes_) return arrow::Status::Invalid("a buffer is said to be longer than the file can make it");
+    return arrow::ProxyMemoryPool::Allocate(size, alignment, out);
+  }
+
+ private:
+  std::int64_t most_bytes_;
+};
+
 /// Whether a file is a stream: messages from its first byte on, in place of the name of the format.
 arrow::Result<bool> is_ipc_stream(arrow::io::ReadableFile& file);
 

@@ -20,23 +20,6 @@ arrow::Result<BatchFileReader> make_reader(Source const& file, std::vector<int> 
   return arrow::ipc::RecordBatchFileReader::Open(file, ipc_options(std::move(columns), use_threads, pool));
 }
 
-/// Refuses what no file of `file_bytes` can hold, however it is compressed: a run of Zstandard, the densest there is,
-/// takes 4 bytes for 128 KiB.
-class PlausiblePool final : public arrow::ProxyMemoryPool {
- public:
-  explicit PlausiblePool(std::int64_t file_bytes)
-      : arrow::ProxyMemoryPool(memory_pool()), most_bytes_((file_bytes + 1) << 15) {}
-
-  using arrow::ProxyMemoryPool::Allocate;
-  arrow::Status Allocate(std::int64_t size, std::int64_t alignment, std::uint8_t** out) override {
-    if (size > most_bytes_) return arrow::Status::Invalid("a buffer is said to be longer than the file can make it");
-    return arrow::ProxyMemoryPool::Allocate(size, alignment, out);
-  }
-
- private:
-  std::int64_t most_bytes_;
-};
-
 /// Batch `index` of the open file. When memory does not suffice, a second attempt tells whether the file is to blame.
 arrow::Result<std::shared_ptr<arrow::RecordBatch>> read_batch(arrow::ipc::RecordBatchFileReader& reader,
                                                               Source const& file, std::vector<int> const& columns,

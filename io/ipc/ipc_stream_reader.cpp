@@ -1,4 +1,5 @@
 // Arrow IPC streams in files: batches one after the other, and no list of them. Mapped like files of the other form.
+#include <arrow/io/memory.h>
 #include <arrow/ipc/reader.h>
 
 #include <utility>
@@ -12,16 +13,40 @@ namespace {
 using Source = std::shared_ptr<arrow::io::RandomAccessFile>;
 using StreamReader = std::shared_ptr<arrow::ipc::RecordBatchStreamReader>;
 
-arrow::Result<StreamReader> make_stream_reader(Source const& mapped, std::vector<int> columns, bool use_threads) {
-  return arrow::ipc::RecordBatchStreamReader::Open(mapped, ipc_options(std::move(columns), use_threads, memory_pool()));
+arrow::Result<StreamReader> make_stream_reader(Source const& mapped, std::vector<int> columns, bool use_threads,
+                                               arrow::MemoryPool* pool = memory_pool()) {
+  return arrow::ipc::RecordBatchStreamReader::Open(mapped, ipc_options(std::move(columns), use_threads, pool));
+}
+
+/// The next batch of the stream, nullptr behind the last one. When memory does not suffice, a second attempt, from the
+/// stream's begin, tells whether the file is to blame. `columns`: of the reader.
+arrow::Result<std::shared_ptr<arrow::RecordBatch>> read_batch(arrow::ipc::RecordBatchStreamReader& reader,
+                                                              Source const& mapped, std::vector<int> const& columns) {
+  std::shared_ptr<arrow::RecordBatch> batch;
+  auto const read = reader.ReadNext(&batch);
+  if (read.ok()) return batch;
+  if (!read.IsOutOfMemory()) return read;
+  ARROW_ASSIGN_OR_RAISE(auto const bytes, mapped->GetSize());
+  ARROW_ASSIGN_OR_RAISE(auto whole, mapped->ReadAt(0, bytes));
+  PlausiblePool pool(bytes);
+  ARROW_ASSIGN_OR_RAISE(
+      auto const again,
+      make_stream_reader(std::make_shared<arrow::io::BufferReader>(std::move(whole)), columns, false, &pool));
+  for (int batches = reader.stats().num_record_batches; batches >= 0; --batches) {
+    std::shared_ptr<arrow::RecordBatch> skipped;
+    auto const damaged = again->ReadNext(&skipped);
+    if (!damaged.ok()) return damaged.IsInvalid() ? damaged : read;
+  }
+  return read;
 }
 
 class StreamCursor final : public SlicedCursor {
  public:
-  StreamCursor(std::string sentence, Source mapped, StreamReader reader, ReadOptions const& options,
-               std::int64_t batch_rows)
+  StreamCursor(std::string sentence, Source mapped, std::vector<int> columns, StreamReader reader,
+               ReadOptions const& options, std::int64_t batch_rows)
       : SlicedCursor(std::move(sentence), reader->schema(), options, batch_rows),
         mapped_(std::move(mapped)),
+        columns_(std::move(columns)),
         reader_(std::move(reader)) {}
 
   double fraction_read() const noexcept override {
@@ -31,13 +56,13 @@ class StreamCursor final : public SlicedCursor {
 
  private:
   arrow::Result<std::shared_ptr<arrow::RecordBatch>> next_batch() override {
-    std::shared_ptr<arrow::RecordBatch> batch;
-    ARROW_RETURN_NOT_OK(reader_->ReadNext(&batch));
+    ARROW_ASSIGN_OR_RAISE(auto const batch, read_batch(*reader_, mapped_, columns_));
     if (batch == nullptr) return nullptr;
     return places_.of(*batch);
   }
 
   Source mapped_;
+  std::vector<int> columns_;
   StreamReader reader_;
   OwnPlaces places_;
 };
@@ -56,8 +81,8 @@ class IpcStreamReader final : public FileReader {
     IpcBatches batches(options.threads);
     while (true) {
       GARUDA_TRY(check_cancelled(options.cancelled));
-      std::shared_ptr<arrow::RecordBatch> batch;
-      GARUDA_ARROW_TRY(reader->ReadNext(&batch), ErrorCode::invalid_input, input_.sentence());
+      GARUDA_ARROW_TRY_ASSIGN(auto batch, read_batch(*reader, mapped, columns), ErrorCode::invalid_input,
+                              input_.sentence());
       if (batch == nullptr) break;
       GARUDA_ARROW_TRY(batches.add(std::move(batch)), ErrorCode::invalid_input, input_.sentence());
     }
@@ -74,7 +99,8 @@ class IpcStreamReader final : public FileReader {
     GARUDA_ARROW_TRY_ASSIGN(auto mapped, map_file(*input_.file), ErrorCode::invalid_input, input_.sentence());
     GARUDA_ARROW_TRY_ASSIGN(auto reader, make_stream_reader(mapped, columns, options.threads != 1),
                             ErrorCode::invalid_input, input_.sentence());
-    return std::make_unique<StreamCursor>(input_.sentence(), std::move(mapped), std::move(reader), options, batch_rows);
+    return std::make_unique<StreamCursor>(input_.sentence(), std::move(mapped), columns, std::move(reader), options,
+                                          batch_rows);
   }
 
  private:

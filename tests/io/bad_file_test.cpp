@@ -149,15 +149,20 @@ TEST_F(BadFile, CompressedIpcWithAnImpossibleLength) {
   auto const rows = batch({{"n", array(arrow::int64(), numbers + "]")}});
   auto options = arrow::ipc::IpcWriteOptions::Defaults();
   options.codec = arrow::util::Codec::Create(arrow::Compression::LZ4_FRAME).ValueOrDie();
-  auto sink = arrow::io::FileOutputStream::Open((folder_ / "x.arrow").string()).ValueOrDie();
-  auto writer = arrow::ipc::MakeFileWriter(sink, rows->schema(), options).ValueOrDie();
-  ASSERT_TRUE(writer->WriteRecordBatch(*rows).ok() && writer->Close().ok() && sink->Close().ok());
-  auto bytes = read_text(folder_ / "x.arrow");
-  auto const length = bytes.find(std::string("\x40\x1F\0\0\0\0\0\0", 8) + "\x04\x22\x4D\x18");
-  ASSERT_NE(length, std::string::npos);
-  bytes[length + 6] = 0x7F;
-  write_text(folder_ / "x.arrow", bytes);
-  expect_error("x.arrow", ErrorCode::invalid_input, HasSubstr("longer"));
+  for (bool const is_stream : {false, true}) {
+    auto sink = arrow::io::FileOutputStream::Open((folder_ / "x.arrow").string()).ValueOrDie();
+    auto writer = (is_stream ? arrow::ipc::MakeStreamWriter(sink, rows->schema(), options)
+                             : arrow::ipc::MakeFileWriter(sink, rows->schema(), options))
+                      .ValueOrDie();
+    ASSERT_TRUE(writer->WriteRecordBatch(*rows).ok() && writer->WriteRecordBatch(*rows).ok());
+    ASSERT_TRUE(writer->Close().ok() && sink->Close().ok());
+    auto bytes = read_text(folder_ / "x.arrow");
+    auto const length = bytes.rfind(std::string("\x40\x1F\0\0\0\0\0\0", 8) + "\x04\x22\x4D\x18");
+    ASSERT_NE(length, std::string::npos);
+    bytes[length + 6] = 0x7F;
+    write_text(folder_ / "x.arrow", bytes);
+    expect_error("x.arrow", ErrorCode::invalid_input, HasSubstr("longer"));
+  }
 }
 
 TEST_F(BadFile, IpcBuffersShorterThanItsRows) {
