@@ -12,8 +12,8 @@
 
 namespace garuda::spill {
 
-/// Gives every dictionary column of a table one dictionary, found batch by batch, which stays in memory: only indices
-/// are spilled. Move-only.
+/// Gives every dictionary column of a table, and every dictionary in a nested one, one dictionary, found batch by
+/// batch, which stays in memory: only indices are spilled. Move-only.
 class DictionaryColumns {
  public:
   /// `sentence` starts the errors: "cannot read FILE".
@@ -26,7 +26,7 @@ class DictionaryColumns {
   /// These of all values so far, by their indices; nullptr: none are kept. Changes with the next batch.
   std::vector<std::uint64_t> const* hashes(int position) const noexcept;
 
-  /// The schema with indices of 32 bits in place of dictionary columns.
+  /// The schema with indices of 32 bits in place of dictionaries.
   std::shared_ptr<arrow::Schema> const& spilled_schema() const noexcept { return spilled_schema_; }
 
   /// Returns `batch`, which has the table's schema, with the spilled schema. Requires: no nulls among the values of its
@@ -46,7 +46,8 @@ class DictionaryColumns {
  private:
   struct Column {
     int position = 0;
-    std::shared_ptr<arrow::Field> field;
+    std::vector<int> path;                  ///< from the column to the dictionary: of children; none: the column is it
+    std::shared_ptr<arrow::DataType> type;  ///< of the dictionary
     std::unique_ptr<arrow::DictionaryUnifier> unifier;
     std::shared_ptr<arrow::ArrayData> last;    ///< dictionary of the batch before
     std::shared_ptr<arrow::Array> transposed;  ///< its values' indices
@@ -56,6 +57,9 @@ class DictionaryColumns {
   };
 
   arrow::Result<std::shared_ptr<arrow::Array>> indices_of(Column& column, arrow::Array const& array) const;
+  Result<std::shared_ptr<arrow::RecordBatch>> with_columns(
+      std::shared_ptr<arrow::RecordBatch> batch, std::vector<std::shared_ptr<arrow::ArrayData>> const& columns,
+      arrow::Schema const& schema) const;
   Result<void> hash_new_values(Column& column, arrow::Array const& array) const;
   arrow::Status finish_column(Column& column);
 

@@ -77,3 +77,40 @@ def test_many_batches_share_a_dictionary(garuda):
     garuda.group_by("t.arrow", "--keys", "v", "--agg", "count", "-o", "out.arrow")
     assert time.monotonic() - started < 20
     assert tables.read(garuda.folder / "out.arrow").num_rows == num_batches
+
+
+def nested(kind: str, words: pa.Array) -> pa.Array:
+    """A value a word, with the word in it."""
+    numbers, ends = pa.array(range(len(words))), pa.array(range(len(words) + 1), pa.int32())
+    if kind == "struct":
+        return pa.StructArray.from_arrays([words, numbers], ["word", "number"])
+    if kind == "list of structs":
+        return pa.ListArray.from_arrays(ends, pa.StructArray.from_arrays([words, words], ["a", "b"]))
+    if kind == "map":
+        return pa.MapArray.from_arrays(ends, numbers, words)
+    if kind == "union":
+        return pa.UnionArray.from_sparse(pa.array([i % 2 for i in range(len(words))], pa.int8()), [words, numbers])
+    return pa.ListArray.from_arrays(ends, words)
+
+
+@pytest.mark.parametrize("kind", ["list", "struct", "list of structs", "map", "union"])
+@pytest.mark.parametrize("more", [[], ["--ordered"]], ids=["", "ordered"])
+def test_dictionaries_in_nested_columns_are_spilled(garuda, kind, more):
+    """Of several files, each with words of its own, under a limit that holds none of them whole."""
+    rows, expected = 9_000, []
+    (garuda.folder / "l").mkdir()
+    for file in range(3):
+        words = pa.array([None if i % 11 == 3 else f"{file}: {i % 97}" for i in range(rows)]).dictionary_encode()
+        values = nested(kind, words)
+        expected += values.to_pylist()
+        table = pa.table({"k": range(file * rows, (file + 1) * rows), "v": values})
+        write(garuda.folder / f"l/{file}.arrow", table, 2)
+    write(garuda.folder / "r.arrow", pa.table({"k": range(0, 6 * rows, 2)}), 1)
+    for how in ("inner", "full"):
+        limit = ["--memory-limit", "1MiB", "--temp-folder", garuda.folder]
+        garuda.join("l", "r.arrow", "--on", "k", "--how", how, *more, *limit, "-o", "out.arrow")
+        result = tables.read(garuda.folder / "out.arrow")
+        result.validate(full=True)
+        assert len(result) == (3 * rows // 2 if how == "inner" else 3 * rows + 3 * rows // 2)
+        for key, value in zip(result["k"].to_pylist(), result["v"].to_pylist()):
+            assert value == (expected[key] if key < len(expected) else None)
