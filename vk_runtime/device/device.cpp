@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <mutex>
 #include <new>
 #include <span>
 #include <string>
@@ -131,6 +132,8 @@ Result<void> Queue::submit(VkSubmitInfo2 const& info) {
   return check(device_.fn->vkQueueSubmit2(queue_, 1, &info, VK_NULL_HANDLE), "vkQueueSubmit2");
 }
 
+std::unique_lock<std::mutex> Queue::hold() { return std::unique_lock(mutex_); }
+
 bool Queue::used() const {
   std::lock_guard const lock(mutex_);
   return used_;
@@ -182,7 +185,7 @@ Device::~Device() {
   bool used = graphics_queue_ && graphics_queue_->used();
   for (auto const& queue : transfer_queues_) used = used || queue->used();
   // On a lost device this fails, and then there is nothing left to wait for either.
-  if (used) static_cast<void>(fn_.vkDeviceWaitIdle(handle()));
+  if (used) static_cast<void>(wait_idle());
   if (pinned_) pinned_->close();
 }
 
@@ -201,7 +204,13 @@ std::optional<TimelineSemaphore> Device::take_timeline() {
   return timeline;
 }
 
-Result<void> Device::wait_idle() { return check(fn_.vkDeviceWaitIdle(handle()), "vkDeviceWaitIdle"); }
+Result<void> Device::wait_idle() {
+  // Vulkan takes the wait for a use of every queue, during which no thread may submit.
+  std::array<std::unique_lock<std::mutex>, kMostTransferQueues> held;
+  auto const main = graphics_queue_->hold();
+  for (std::size_t i = 0; i < transfer_queues_.size(); ++i) held[i] = transfer_queues_[i]->hold();
+  return check(fn_.vkDeviceWaitIdle(handle()), "vkDeviceWaitIdle");
+}
 
 void Device::set_object_name(std::uint64_t handle, VkObjectType type, char const* name) const {
   if (debug_.set_name == nullptr) return;

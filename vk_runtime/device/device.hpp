@@ -41,6 +41,8 @@ class Queue {
 
   /// Submits under the queue's lock. Thread-safe, does not wait.
   Result<void> submit(VkSubmitInfo2 const& info);
+  /// Keeps submissions waiting for as long as the lock lives.
+  std::unique_lock<std::mutex> hold();
   /// Whether anything was submitted to it. Thread-safe.
   bool used() const;
 
@@ -113,7 +115,8 @@ class Device {
     set_object_name(reinterpret_cast<std::uint64_t>(handle), type, name);
   }
 
-  /// Blocks until all queues are idle. Errors: device_failure (a lost device among them).
+  /// Blocks until all queues are idle; submissions of other threads wait meanwhile. Thread-safe. Errors: device_failure
+  /// (a lost device among them).
   Result<void> wait_idle();
 
  private:
