@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "core/os/file.hpp"
+#include "io/ipc/own_unions.hpp"
 #include "spill/own_views.hpp"
 
 namespace garuda::spill {
@@ -115,7 +116,8 @@ Result<void> SpillFile::write(arrow::RecordBatch const& batch) {
     GARUDA_TRY(open());
   }
   auto const write_own = [&]() -> arrow::Status {
-    ARROW_ASSIGN_OR_RAISE(auto const own, with_own_views(batch.Slice(0)));
+    ARROW_ASSIGN_OR_RAISE(auto own, with_own_views(batch.Slice(0)));
+    ARROW_ASSIGN_OR_RAISE(own, io::with_own_unions(std::move(own)));
     return writer_->rows->WriteRecordBatch(*own);
   };
   auto const status = write_own();

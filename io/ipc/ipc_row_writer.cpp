@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "io/columns/stored_types.hpp"
+#include "io/ipc/own_unions.hpp"
 #include "io/row_writer.hpp"
 
 namespace garuda::io {
@@ -16,7 +17,8 @@ class IpcRowWriter final : public RowWriter {
 
   arrow::Status write(std::shared_ptr<arrow::RecordBatch> const& batch) override {
     ARROW_ASSIGN_OR_RAISE(auto const decoded, decoded_batch(batch, threads_));
-    return file_->WriteRecordBatch(*decoded);
+    ARROW_ASSIGN_OR_RAISE(auto const own, with_own_unions(decoded));
+    return file_->WriteRecordBatch(*own);
   }
   arrow::Status finish() override { return file_->Close(); }
 

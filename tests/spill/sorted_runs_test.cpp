@@ -1,6 +1,7 @@
 // External sorting: whatever the runs and the memory, all rows come back in order.
 #include "spill/order/sorted_runs.hpp"
 
+#include <arrow/array/array_nested.h>
 #include <arrow/array/builder_binary.h>
 #include <arrow/array/builder_primitive.h>
 #include <gtest/gtest.h>
@@ -147,6 +148,33 @@ TEST(SortedRuns, ACancelledRunStops) {
   auto const added = sorted.add(batch_of({Row{1, 2, "x"}}, 0, 1));
   ASSERT_FALSE(added);
   EXPECT_EQ(added.error().code(), ErrorCode::cancelled);
+}
+
+TEST(SpillFile, HoldsSlicesOfUnions) {
+  constexpr std::int64_t kRows = 1'741;  // 1 792 bytes of types: no multiple of 64 behind the last slice
+  arrow::Int8Builder types;
+  arrow::Int64Builder longs;
+  arrow::Int32Builder shorts;
+  for (std::int64_t i = 0; i < kRows; ++i) {
+    ASSERT_TRUE(types.Append(static_cast<std::int8_t>(i % 2)).ok());
+    ASSERT_TRUE(longs.Append(i).ok());
+    ASSERT_TRUE(shorts.Append(static_cast<std::int32_t>(-i)).ok());
+  }
+  auto const column = arrow::SparseUnionArray::Make(*types.Finish().ValueOrDie(),
+                                                    {longs.Finish().ValueOrDie(), shorts.Finish().ValueOrDie()})
+                          .ValueOrDie();
+  auto const rows = arrow::RecordBatch::Make(arrow::schema({arrow::field("u", column->type())}), kRows, {column});
+  TemporaryFolder const folder(std::filesystem::temp_directory_path());
+  SpillFile file(folder, rows->schema());
+  std::vector<std::int64_t> const cuts{0, 640, 1'141, kRows};
+  for (std::size_t i = 1; i < cuts.size(); ++i) succeed(file.write(*rows->Slice(cuts[i - 1], cuts[i] - cuts[i - 1])));
+  succeed(file.finish());
+  auto const next = value_of(file.read());
+  for (std::size_t i = 1; i < cuts.size(); ++i) {
+    auto const batch = value_of(next());
+    ASSERT_NE(batch, nullptr);
+    EXPECT_TRUE(batch->Equals(*rows->Slice(cuts[i - 1], cuts[i] - cuts[i - 1])));
+  }
 }
 
 }  // namespace

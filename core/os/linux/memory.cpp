@@ -87,6 +87,9 @@ bool has_address_space(std::size_t bytes) noexcept {
 }
 
 std::uint64_t anonymous_memory_bytes() noexcept {
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+  return 0;  // what a sanitizer keeps beside the memory would count
+#else
   // Pages of the whole process, of those in memory, and of those that files back.
   std::array<char, 128> text{};
   int const file = open("/proc/self/statm", O_RDONLY | O_CLOEXEC);
@@ -99,6 +102,7 @@ std::uint64_t anonymous_memory_bytes() noexcept {
   auto const resident = std::strtoull(next, &next, 10);
   auto const backed = std::strtoull(next, &next, 10);
   return resident < backed ? 0 : (resident - backed) * static_cast<std::uint64_t>(page_bytes());
+#endif
 }
 
 void trim_heap() noexcept {
