@@ -19,9 +19,13 @@ namespace {
 
 using MaybeGroup = std::optional<std::uint64_t>;
 
-/// 10^i, as far as these are doubles.
-constexpr std::array<double, 23> kPowersOfTen{1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,  1e8,  1e9,  1e10, 1e11,
-                                              1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
+/// 10^i, each correctly rounded.
+constexpr std::array<double, 77> kPowersOfTen{
+    1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,  1e8,  1e9,  1e10, 1e11, 1e12, 1e13, 1e14, 1e15,
+    1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22, 1e23, 1e24, 1e25, 1e26, 1e27, 1e28, 1e29, 1e30, 1e31,
+    1e32, 1e33, 1e34, 1e35, 1e36, 1e37, 1e38, 1e39, 1e40, 1e41, 1e42, 1e43, 1e44, 1e45, 1e46, 1e47,
+    1e48, 1e49, 1e50, 1e51, 1e52, 1e53, 1e54, 1e55, 1e56, 1e57, 1e58, 1e59, 1e60, 1e61, 1e62, 1e63,
+    1e64, 1e65, 1e66, 1e67, 1e68, 1e69, 1e70, 1e71, 1e72, 1e73, 1e74, 1e75, 1e76};
 
 /// Sums of groups as integers, however many words they take.
 class IntegerSums {
@@ -39,12 +43,6 @@ class IntegerSums {
     for (std::uint32_t w = 2; w < words_; ++w)
       if (words[w] != sign) return std::nullopt;
     return static_cast<Int128>((UInt128{words[1]} << 64) | words[0]);
-  }
-
-  /// The double nearest to the sum / 10^scale.
-  double scaled(std::uint64_t group, std::int32_t scale) const {
-    if (auto const sum = narrow(group)) return resolve::scaled(*sum, scale);
-    return resolve::scaled(BigInteger(std::span(sums_ + words_ * group, words_), true), scale);
   }
 
   /// The double nearest to the sum times 2^exponent.
@@ -109,8 +107,9 @@ MaybeGroup finalise_float_mean(FinaliseInput const& input, GroupRange const& gro
 MaybeGroup finalise_integer_mean(FinaliseInput const& input, GroupRange const& groups, FinaliseOutput const& out) {
   IntegerSums const sums(input);
   for (std::uint64_t i = 0; i < groups.count; ++i) {
-    auto const sum = sums.scaled(groups[i], input.input.scale);
-    out.put(i, canonical(sum / static_cast<double>(input.state.counts[groups[i]])));
+    auto const sum = sums.rounded(groups[i], 0);
+    auto const mean = sum / static_cast<double>(input.state.counts[groups[i]]);
+    out.put(i, canonical(scaled(mean, input.input.scale)));
   }
   return std::nullopt;
 }
@@ -265,16 +264,9 @@ UInt128 stored_bits(std::uint64_t const* ordered, contract::ValueKind kind, Data
   return type.id == TypeId::float16 ? half_bits(std::bit_cast<float>(static_cast<std::uint32_t>(bits))) : bits;
 }
 
-double scaled(Int128 integer, std::int32_t scale) {
-  // Where both numbers are doubles their quotient is rounded once.
-  constexpr auto kExact = Int128{1} << 53;
-  auto const power = static_cast<std::size_t>(scale < 0 ? -scale : scale);
-  if (scale != 0 && (integer < -kExact || integer > kExact || power >= kPowersOfTen.size())) {
-    std::array const words{static_cast<std::uint64_t>(integer), static_cast<std::uint64_t>(integer >> 64)};
-    return scaled(BigInteger(words, true), scale);
-  }
-  auto const value = round_to_double(integer, 0);
-  return scale < 0 ? value * kPowersOfTen[power] : value / kPowersOfTen[power];
+double scaled(double value, std::int32_t scale) noexcept {
+  auto const power = kPowersOfTen[static_cast<std::size_t>(scale < 0 ? -scale : scale)];
+  return scale < 0 ? value * power : value / power;
 }
 
 double canonical(double value) noexcept { return std::bit_cast<double>(canonical_bits(value)); }

@@ -9,7 +9,6 @@
 #include <string>
 #include <string_view>
 
-#include "core/numbers/big_integer.hpp"
 #include "core/numbers/wide_integer.hpp"
 #include "garuda/control.hpp"
 #include "garuda/error.hpp"
@@ -141,9 +140,8 @@ UInt128 value_bits(std::uint64_t const* ordered, contract::ValueKind kind) noexc
 /// The same as `type` stores it, whose values may be narrower than those of the kind.
 UInt128 stored_bits(std::uint64_t const* ordered, contract::ValueKind kind, DataType const& type) noexcept;
 
-/// The double nearest to the decimal `integer` / 10^scale; of two equally near the one with an even mantissa.
-double scaled(Int128 integer, std::int32_t scale);
-double scaled(BigInteger const& integer, std::int32_t scale);
+/// `value` as float64 of a type with a scale: divided by 10^scale.
+double scaled(double value, std::int32_t scale) noexcept;
 
 /// NaNs in their one form, zeros as +0.0.
 double canonical(double value) noexcept;

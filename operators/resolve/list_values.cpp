@@ -91,16 +91,16 @@ double number_of(UInt128 bits, FinaliseInput const& input) {
     case K::int32:
       return scaled(static_cast<std::int32_t>(low), input.input.scale);
     case K::int64:
-      return scaled(static_cast<std::int64_t>(low), input.input.scale);
+      return scaled(static_cast<double>(static_cast<std::int64_t>(low)), input.input.scale);
     case K::bytes: {
       auto const words = input.order->wide_decimal(bits);
-      return scaled(BigInteger(words, true), input.input.scale);
+      return scaled(BigInteger(words, true).round(0), input.input.scale);
     }
     case K::int128:
     case K::none:
       break;
   }
-  return scaled(static_cast<Int128>(bits), input.input.scale);
+  return scaled(static_cast<double>(static_cast<Int128>(bits)), input.input.scale);
 }
 
 /// As numpy's linear method does it.

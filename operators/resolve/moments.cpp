@@ -193,14 +193,12 @@ std::optional<std::uint64_t> finalise_wide_sum(FinaliseInput const& input, Group
   return std::nullopt;
 }
 
-double scaled(BigInteger const& integer, std::int32_t scale) { return quotient(integer, 0, scale, {}); }
-
 std::optional<std::uint64_t> finalise_wide_mean(FinaliseInput const& input, GroupRange const& groups,
                                                 FinaliseOutput const& out) {
   for (std::uint64_t i = 0; i < groups.count; ++i) {
     if (out.is_null(i)) continue;
-    auto const sum = scaled(sum_of(input, input.aggregate->moments.x, groups[i]), input.input.scale);
-    out.put(i, canonical(sum / static_cast<double>(input.state.counts[groups[i]])));
+    auto const sum = sum_of(input, input.aggregate->moments.x, groups[i]).round(0);
+    out.put(i, canonical(scaled(sum / static_cast<double>(input.state.counts[groups[i]]), input.input.scale)));
   }
   return std::nullopt;
 }

@@ -165,7 +165,7 @@ def aggregate_floats(function: str, values: list[float], data_type: pa.DataType)
 def aggregate_numbers(function: str, values: list[int], scale: int) -> object:
     """`values` count units of 10^-scale."""
     if function == "mean":
-        return bits_of(sum(values) / 10**scale / len(values))  # Python rounds quotients of integers once
+        return bits_of(float(sum(values)) / len(values) / 10.0**scale)
     return {"sum": sum, "min": min, "max": max}[function](values)
 
 

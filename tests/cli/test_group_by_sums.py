@@ -136,7 +136,7 @@ def test_decimals(on_each: Garuda, precision, scale):
     assert result.schema.field("sum_d").type == pa.decimal128(38, scale)
     for name, function in {"sum_d": sum, "min_d": min, "max_d": max}.items():
         assert result[name].to_pylist() == [written(function(group)) for group in found]
-    means = [sum(group) / 10**scale / len(group) for group in found]
+    means = [float(sum(group)) / len(group) / 10.0**scale for group in found]
     assert groups.raw(result["mean_d"]) == list(map(groups.bits_of, means))
 
 

@@ -75,4 +75,6 @@ bool is_less(DataType const& type, std::string const& a, std::string const& b) {
   return negative ? a > b : a < b;
 }
 
+double power_of_ten(std::int32_t exponent) { return std::strtod(("1e" + std::to_string(exponent)).c_str(), nullptr); }
+
 }  // namespace garuda::reference

@@ -27,4 +27,6 @@ std::string canonical(DataType const& type, std::string const& cell);
 /// Whether value a comes before value b.
 bool is_less(DataType const& type, std::string const& a, std::string const& b);
 
+double power_of_ten(std::int32_t exponent);
+
 }  // namespace garuda::reference

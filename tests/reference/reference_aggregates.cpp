@@ -155,9 +155,9 @@ Cell moment_cell(F function, DataType const& type_x, DataType const& type_y, Pai
 
 double double_of(DataType const& type, std::string const& cell) {
   if (is_float(type.id)) return float_of(type.id, cell);
-  // The C library rounds "123e-2" once.
-  auto const exponent = is_decimal(type.id) ? -type.scale : 0;
-  return std::strtod((cell + "e" + std::to_string(exponent)).c_str(), nullptr);
+  auto const value = std::strtod(cell.c_str(), nullptr);
+  if (!is_decimal(type.id)) return value;
+  return type.scale < 0 ? value * power_of_ten(-type.scale) : value / power_of_ten(type.scale);
 }
 
 Cell quantile_cell(DataType const& type, std::vector<std::string> values, double share) {

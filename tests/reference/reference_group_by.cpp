@@ -1,7 +1,6 @@
 #include "tests/reference/reference_group_by.hpp"
 
 #include <cmath>
-#include <cstdlib>
 #include <map>
 #include <optional>
 #include <sstream>
@@ -62,9 +61,9 @@ std::string sum_cell(DataType const& type, Values const& values) {
 std::string mean_cell(DataType const& type, Values const& values) {
   auto const count = static_cast<double>(values.size());
   if (is_float(type.id)) return cell_of(float_sum(type, values) / count);
-  // The C library rounds "123e-2" once.
-  auto const sum = integer_sum(values).digits() + "e" + std::to_string(is_decimal(type.id) ? -type.scale : 0);
-  return cell_of(std::strtod(sum.c_str(), nullptr) / count);
+  auto mean = integer_sum(values).round() / count;
+  if (is_decimal(type.id)) mean = type.scale < 0 ? mean * power_of_ten(-type.scale) : mean / power_of_ten(type.scale);
+  return cell_of(mean);
 }
 
 Cell aggregate_cell(AggregateFunction function, DataType const& type, Values const& values) {

@@ -6,15 +6,12 @@
 #include <bit>
 #include <cfloat>
 #include <cmath>
-#include <cstdlib>
 #include <random>
-#include <string>
 #include <vector>
 
 #include "core/numbers/float_parts.hpp"
 #include "core/numbers/ordered_value.hpp"
 #include "core/numbers/wide_integer.hpp"
-#include "operators/resolve/aggregates.hpp"
 #include "tests/reference/big_number.hpp"
 
 namespace garuda::resolve {
@@ -114,18 +111,6 @@ TEST(RoundFloatSum, SpecialValues) {
   EXPECT_EQ(sum({1e300, -1e300}), bits(+0.0));
   EXPECT_EQ(sum({DBL_MAX, DBL_MAX}), bits(HUGE_VAL));
   EXPECT_EQ(sum({DBL_MAX, DBL_MAX, -DBL_MAX}), bits(DBL_MAX)) << "only the total can overflow";
-}
-
-TEST(Scaled, DecimalsAreRoundedOnce) {
-  std::mt19937_64 random(7);
-  for (int i = 0; i < 20'000; ++i) {
-    auto const integer = static_cast<std::int64_t>(random()) >> (random() % 63);
-    auto const scale = static_cast<std::int32_t>(random() % 153) - 76;
-    auto const wanted = std::strtod((std::to_string(integer) + "e" + std::to_string(-scale)).c_str(), nullptr);
-    EXPECT_EQ(scaled(integer, scale), wanted) << integer << " / 10^" << scale;
-    std::uint64_t const words[] = {static_cast<std::uint64_t>(integer)};
-    EXPECT_EQ(scaled(BigInteger(words, true), scale), wanted) << integer << " / 10^" << scale;
-  }
 }
 
 TEST(FloatParts, FloatsOfBothWidths) {
