@@ -49,7 +49,7 @@ std::string_view to_string(AggregateFunction function) noexcept;
 ///          exact, floats rounded once (nearest even), a zero sum +0.0; of decimals of 256 bits decimal256(76, scale)
 ///   min    the column's type; integers, floats (NaN is largest), decimals, dates, times, timestamps, durations,
 ///   max    booleans, strings and binary (by bytes), dictionaries of strings and binary
-///   mean   of integers, decimals, floats: the exact sum rounded to float64, divided by the count: float64
+///   mean   of numbers: the exact sum rounded to float64, divided by the count, of decimals then by 10^scale: float64
 ///   var, covar          of numbers: (nΣxy − ΣxΣy) / (n(n − 1)), of exact sums, rounded once: float64; `_pop`: / n².
 ///                       Null of fewer than 2 values (`_pop`: 1), NaN where one is infinite or NaN. Pairs with a null
 ///                       take no part
