@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "core/os/file.hpp"
-#include "io/ipc/own_unions.hpp"
+#include "io/own_unions.hpp"
 #include "spill/own_views.hpp"
 
 namespace garuda::spill {

@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "io/columns/stored_types.hpp"
-#include "io/ipc/own_unions.hpp"
+#include "io/own_unions.hpp"
 #include "io/row_writer.hpp"
 
 namespace garuda::io {

@@ -1,4 +1,4 @@
-#include "io/ipc/own_unions.hpp"
+#include "io/own_unions.hpp"
 
 #include <arrow/array/concatenate.h>
 
