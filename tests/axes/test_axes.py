@@ -41,13 +41,9 @@ def as_key(value: Any) -> Any:
     return "nan" if isinstance(value, float) and math.isnan(value) else value
 
 
-def plain(column: pyarrow.ChunkedArray) -> list[Any]:
-    return column.to_pylist()
-
-
 def require_values(result: pyarrow.ChunkedArray, ids: list[Any], values: list[Any], is_float: bool) -> None:
     """Row by row, the value of the id, null where there is none."""
-    got, wanted = plain(result), [None if i is None else values[i] for i in ids]
+    got, wanted = result.to_pylist(), [None if i is None else values[i] for i in ids]
     if is_float:
         got, wanted = list(map(told_apart, got)), list(map(told_apart, wanted))
     if got != wanted:
@@ -105,14 +101,14 @@ def join_call(name: str, rows: int, how: str, layout: str, options: dict[str, An
 
     def check(result: pyarrow.Table) -> None:
         is_float = pyarrow.types.is_floating(COLUMNS[name].type)
-        ids = plain(result.column(0))
+        ids = result.column(0).to_pylist()
         require_values(result.column(1), ids, values, is_float)
         if how == "mark":
-            require_pairs(list(zip(ids, plain(result.column(2)))), pairs, False)
+            require_pairs(list(zip(ids, result.column(2).to_pylist())), pairs, False)
         elif one_side:
             require_pairs([(i,) for i in ids], pairs, False)
         else:
-            others = plain(result.column(2))
+            others = result.column(2).to_pylist()
             require_values(result.column(3), others, values, is_float)
             require_pairs(list(zip(ids, others)), pairs, "ordered" in options and how in ("inner", "left"))
 
@@ -135,7 +131,7 @@ def values_call(name: str, rows: int, layout: str, options: dict[str, Any]) -> t
     )
 
     def check(result: pyarrow.Table) -> None:
-        ids = plain(result["id"])
+        ids = result["id"].to_pylist()
         require_pairs([(i,) for i in ids], [(i,) for i in range(rows)], "ordered" in options)
         is_float = pyarrow.types.is_floating(column.type)
 
@@ -155,9 +151,9 @@ def values_call(name: str, rows: int, layout: str, options: dict[str, Any]) -> t
 
             for place, choose in (("least", min), ("most", max)):
                 wanted = [choose(there(i), key=rank, default=None) for i in ids]
-                got = list(map(as_key, plain(result[place])))
+                got = list(map(as_key, result[place].to_pylist()))
                 assert got == [None if j is None else as_key(values[j]) for j in wanted]
-            assert plain(result["d"]) == [len({as_key(values[j]) for j in there(i)}) for i in ids]
+            assert result["d"].to_pylist() == [len({as_key(values[j]) for j in there(i)}) for i in ids]
 
     return call, check
 
@@ -173,7 +169,7 @@ def groups_call(name: str, rows: int, layout: str, options: dict[str, Any]) -> t
 
     def check(result: pyarrow.Table) -> None:
         wanted = [(key, len(ids), ids[0], ids[-1]) for key, ids in groups.items()]
-        got = [(as_key(row[0]), *row[1:]) for row in zip(*(plain(result[c]) for c in ("v", "n", "lo", "hi")))]
+        got = [(as_key(row[0]), *row[1:]) for row in zip(*(result[c].to_pylist() for c in ("v", "n", "lo", "hi")))]
         if "ordered" not in options:
             got, wanted = sorted(got, key=lambda row: row[2]), sorted(wanted, key=lambda row: row[2])
         assert got == wanted
@@ -203,7 +199,7 @@ def joined_call(name: str, rows: int, layout: str, options: dict[str, Any]) -> t
 
     def check(result: pyarrow.Table) -> None:
         is_float = pyarrow.types.is_floating(COLUMNS[name].type)
-        ids, others = plain(result.column(0)), plain(result.column(1))
+        ids, others = result.column(0).to_pylist(), result.column(1).to_pylist()
         require_pairs(list(zip(ids, others)), pairs, "ordered" in options)
         require_values(result.column(2), ids, values, is_float)
         require_values(result.column(3), [None if j == -1 else j for j in others], values, is_float)

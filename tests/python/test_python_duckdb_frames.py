@@ -2,37 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import duckdb
 import garuda
 import garuda.duckdb
 import pandas
 import pytest
+from duckdb_rows import check, tried  # noqa: F401
 
-CPU = garuda.Engine(path="cpu")
 a_global_frame = pandas.DataFrame({"a": [1, 2, 1], "b": [1.0, 2.0, 3.0]})
-
-
-@pytest.fixture
-def tried() -> garuda.duckdb.Connection:
-    connection = garuda.duckdb.connect(engine=CPU, prices=False)
-    connection.execute("create table t as select range % 5 as k, range as v, 's' || range % 3 as s from range(40)")
-    connection.execute("create table u as select range as k, 'n' || range as name from range(4)")
-    return connection
-
-
-def rows(run: Any, query: str) -> Any:
-    """Rows in some order, floats by their signs, too; or the type of the error."""
-    try:
-        result = run(query)
-        return sorted(repr(row) for row in result.fetchall())
-    except duckdb.Error as error:
-        return type(error)
-
-
-def check(connection: garuda.duckdb.Connection, query: str) -> None:
-    assert rows(connection.execute, query) == rows(connection.connection.execute, query), (query, connection.decision)
 
 
 def test_frames_of_the_caller_are_found(tried: garuda.duckdb.Connection) -> None:
