@@ -40,10 +40,10 @@ bool BufferCeiling::refuse(std::uint64_t asked_bytes, std::uint64_t bytes_in_use
   return false;
 }
 
-/// What the process has where `bytes` more are above its ceiling; nullopt: they are not, or nobody looks.
+/// Returns the bytes that the process has where `bytes` more are above its ceiling, else nullopt.
 std::optional<std::uint64_t> BufferCeiling::process_bytes_beside(std::uint64_t bytes) noexcept {
   constexpr std::uint64_t kBytesBetween = std::uint64_t{1} << 20;
-  /// Of the heap, for what describes a buffer.
+  /// Bytes that the heap takes for what describes a buffer.
   constexpr std::uint64_t kBesideBuffer = 1 << 10;
   auto const ceiling = process_ceiling_.load(std::memory_order_relaxed);
   if (ceiling == 0) return std::nullopt;

@@ -52,7 +52,7 @@ class FileRun {
   void say(std::string_view text);
   void say_plan(Plan const& plan);
   void say_stats(RunStats const& stats, Plan const& plan);
-  /// What --stats asks for; else nothing.
+  /// The text that --stats asks for; empty without it.
   std::string stats_text(RunStats const& stats, Plan const& plan);
 
   RunRequest const& request_;

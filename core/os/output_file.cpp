@@ -121,7 +121,7 @@ int OutputFile::put_in_place() {
   if (!is_named_) {
     auto error_number = link(target_);
     if (error_number != EEXIST) return error_number;
-    // What is there is replaced by renaming alone.
+    // A file that is there is replaced by renaming alone.
     error_number = link(temporary_path_);
     if (error_number == EEXIST) error_number = name_temporarily(link);
     if (error_number != 0) return error_number;

@@ -92,7 +92,7 @@ std::string_view to_string(StringForm form) noexcept;
 /// Errors: usage, with the names.
 Result<StringForm> parse_string_form(std::string_view text);
 
-/// What a result makes of `type`: strings and binary as `form` says, any other type as it is.
+/// The type that a result has for a column of `type`: that of `form` for strings and binary, else its own.
 DataType in_form(DataType type, StringForm form);
 
 /// Name as Arrow spells it: `int32`, `timestamp[us, tz=UTC]`, `decimal128(12, 2)`, `dictionary<int32, utf8>`.

@@ -1,4 +1,4 @@
-// What a mapped file may not change once it was looked at.
+// Buffers of a mapped file that must not change once they were looked at.
 #pragma once
 
 #include <memory>
