@@ -1,7 +1,7 @@
 """Writes the tables of docs/results/*.json into the pages that show them; docs/results/README.md has the schema.
 
-A line `<!-- table: NAME -->` in a page stands above the table of docs/results/NAME.json, `<!-- index -->` above the list
-of all records. What follows such a line, up to the end of the next table, is the script's own.
+A line `<!-- table: NAME -->` in a page stands above the table of docs/results/NAME.json, `<!-- index -->` above the
+list of all records. What follows such a line, up to the end of the next table, is the script's own.
 
     python3 docs/performance_tables.py            writes the tables of all pages anew
     python3 docs/performance_tables.py NAME...    prints the tables of these records, whole
@@ -19,6 +19,7 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 RESULTS = ROOT / "docs" / "results"
 MARKED = re.compile(r"^<!-- (?:table: (?P<name>\S+)|index) -->\n(?:(?![|#<]).+\n\n)?(?:\|.*\n)*", re.MULTILINE)
 
+NO_UNIT = ("ratio", "count")
 # Fields that describe a run. They stand above the figures, and in a figure where they differ; null says "not known".
 RUN = {"machine": str, "driver": str, "date": str, "commit": str, "recorded_at": str, "command": str, "samples": int,
        "unit": str, "note": str}  # fmt: skip
@@ -51,15 +52,19 @@ def faults(record: dict) -> list[str]:
     return found
 
 
-def number(value: float, unit: str) -> str:
-    return f"{value:.2f}" if unit == "ratio" else f"{value:,}"
+def number(value: float, unit: str, digits: int = 0) -> str:
+    """With the digits behind the point that it is kept with, at least `digits`; a ratio with two."""
+    kept = len(str(value).partition(".")[2])
+    return f"{value:.2f}" if unit == "ratio" else f"{value:,.{max(kept, digits)}f}"
 
 
 def cell(figure: dict | None, unit: str, *, with_unit: bool) -> str:
     if figure is None:
         return "–"
+    digits = max(len(str(figure.get(field, "")).partition(".")[2]) for field in ("value", "mad"))
     value, mad, low, high = (
-        number(figure[field], unit) if field in figure else "" for field in ("value", "mad", "low", "high")
+        number(figure[field], unit, digits if field in ("value", "mad") else 0) if field in figure else ""
+        for field in ("value", "mad", "low", "high")
     )
     shown = value
     if mad:
@@ -68,7 +73,7 @@ def cell(figure: dict | None, unit: str, *, with_unit: bool) -> str:
         shown = f"{value} ({low} … {high})" if value else f"{low} … {high}"
     elif high:
         shown += f" (≤ {high})"
-    if with_unit and unit != "ratio":
+    if with_unit and unit not in NO_UNIT:
         shown += f" {unit}"
     return shown + (f", {figure['by']}" if "by" in figure else "")
 
@@ -88,7 +93,7 @@ def grid(record: dict, figures: list[dict]) -> list[str]:
 
     def label(field: str, name: str) -> str:
         unit = next(iter(units[name])) if field == "measured" and len(units[name]) == 1 else "ratio"
-        return name if unit == "ratio" else f"{name}, {unit}"
+        return name if unit in NO_UNIT else f"{name}, {unit}"
 
     columns = first_seen(figures, across)
     lines = ["| " + " | ".join(["", *(label(across, name) for name in columns)]).strip() + " |"]

@@ -18,7 +18,7 @@ from engines import files, report, session
 
 RIVALS = ["duckdb", "polars"]
 DUCKDB_WAYS = ("table→arrow", "arrow→arrow")
-# By --files, and in memory by rows and path: what was promised of which machine says docs/benchmarks.md.
+# A target is the ratio that a run has to reach and the one that it aims at: from Parquet, in memory by rows and path.
 FROM_PARQUET = report.Target(1, 1.5)
 IN_MEMORY = {(10**7, "cpu"): report.Target(1.5, 3), (10**8, "cpu"): report.Target(1.2, 2.5)}
 IN_MEMORY[10**8, "auto"] = report.Target(2, 5)
