@@ -44,7 +44,12 @@ def faults(record: dict) -> list[str]:
     found += [f"record: {field} is missing" for field in ("title", "unit", "columns", "figures") if field not in record]
     if record.get("columns") not in ("work", "measured"):
         found.append("record: columns is neither work nor measured")
-    for figure in record.get("figures", []):
+    figures = record.get("figures", [])
+    places = [(figure.get("work"), figure.get("measured")) for figure in figures]
+    found += [f"{work}, {measured}: is there twice" for work, measured in set(places) if places.count((work, measured)) > 1]
+    works = {work for work, _ in places}
+    found += [f"record: shown names no work: {work}" for work in record.get("shown", []) if work not in works]
+    for figure in figures:
         where = f"{figure.get('work')}, {figure.get('measured')}"
         found += wrong(figure, FIGURE, where)
         if not {"work", "measured"} <= figure.keys() or not {"value", "low", "high"} & figure.keys():

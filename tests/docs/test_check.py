@@ -108,6 +108,8 @@ def test_a_table_is_written_below_its_marker_and_again(tmp_path, monkeypatch):
         ({"date": None}, None),
         ({"columns": "both"}, "neither work nor measured"),
         ({"figures": [{"work": "small", "measured": "garuda"}]}, "a value or a range"),
+        ({"figures": RECORD["figures"] + RECORD["figures"][:1]}, "small, garuda: is there twice"),
+        ({"shown": ["small", "tiny"]}, "shown names no work: tiny"),
     ],
 )
 def test_records(change, fault):
