@@ -46,7 +46,8 @@ def faults(record: dict) -> list[str]:
         found.append("record: columns is neither work nor measured")
     figures = record.get("figures", [])
     places = [(figure.get("work"), figure.get("measured")) for figure in figures]
-    found += [f"{work}, {measured}: is there twice" for work, measured in set(places) if places.count((work, measured)) > 1]
+    found += [f"{work}, {measured}: is there twice" for work, measured in set(places)
+              if places.count((work, measured)) > 1]  # fmt: skip
     works = {work for work, _ in places}
     found += [f"record: shown names no work: {work}" for work in record.get("shown", []) if work not in works]
     for figure in figures:
