@@ -7,6 +7,7 @@ shows plans of this machine's CPU path as they are printed now.
 from __future__ import annotations
 
 import pathlib
+import posixpath
 import re
 import sys
 
@@ -14,7 +15,7 @@ DOCS = pathlib.Path(__file__).resolve().parent
 ROOT = DOCS.parent
 GUIDES = {"guides/polars.md": ["Polars"], "guides/duckdb.md": ["DuckDB"], "guides/pyarrow.md": ["pyarrow"],
           "guides/clusters.md": ["Dask and Ray"]}  # fmt: skip
-COPIED = ("using.md", "tuning.md", "glossary.md", "where.md")
+COPIED = ("tuning.md", "glossary.md", "where.md", *sorted(f"using/{page.name}" for page in (DOCS / "using").glob("*.md")))
 API = {
     "api/garuda.md": ("garuda", ["garuda", "garuda.engine", "garuda.files"]),
     "api/tables.md": ("Tables and plans", ["garuda.table", "garuda.plans", "garuda.Progress", "garuda.partial"]),
@@ -78,13 +79,15 @@ def shown_module(name: str) -> str:
 
 
 def linked(page: str, text: str, there: set[str]) -> str:
-    """Links to what the site does not have become their text; python.md is its first page."""
+    """Links to pages that the site does not have become their text. The site's first page is python.md."""
+    folder = posixpath.dirname(page)
+    source = folder if page in COPIED else ""  # guides stand in docs/python.md
 
     def link(found: re.Match[str]) -> str:
         shown, target, anchor = found.groups()
-        name = "index.md" if target == "python.md" else target
-        up = "../" * page.count("/")
-        return f"[{shown}]({up}{name}{anchor or ''})" if name in there else shown
+        name = posixpath.normpath(posixpath.join(source, target))
+        name = "index.md" if name == "python.md" else name
+        return f"[{shown}]({posixpath.relpath(name, folder or '.')}{anchor or ''})" if name in there else shown
 
     return re.sub(r"\[([^\]\n]+)\]\(([^)#\s:]+)(#[^)]*)?\)", link, text)
 
