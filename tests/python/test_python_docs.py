@@ -57,9 +57,7 @@ def test_documents(page: str, least: int, tmp_path: pathlib.Path, monkeypatch: p
 
 
 def test_the_readme() -> None:
-    orders = {"customer": [7, 8], "price": [1.5, 2.0]}
-    customers = {"number": [7, 8], "name": ["Ada", "Bo"]}
-    run_blocks("README.md", (ROOT / "README.md").read_text("utf-8"), 1, {"orders": orders, "customers": customers})
+    run_blocks("README.md", (ROOT / "README.md").read_text("utf-8"), 2, {})
 
 
 def test_the_site(tmp_path: pathlib.Path) -> None:
