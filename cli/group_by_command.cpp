@@ -15,9 +15,9 @@ void add_group_by_command(CLI::App& app, Context& context) {
   command.footer(
       "Sums are exact: integers fail when the total does not fit 64 bits, floats are rounded once.\n"
       "Keys are of any type, in any number.\n"
-      "Under --memory-limit rows are grouped block by block, or split by their keys into files in --temp-folder; "
-      "median,\n"
-      "quantile, count_distinct, min_n and max_n need memory for all values of a group.\n"
+      "Under --memory-limit rows are grouped block by block, or split by their keys into files in --temp-folder, "
+      "where\n"
+      "median, quantile, count_distinct, min_n and max_n also sort or split the values of a large group.\n"
       "A backslash makes the next character part of a name: --keys 'net\\,gross' --agg 'sum:a\\=b=total'.\n"
       "Without --output, the first rows and the number of rows go to standard output.\n"
       "Examples:\n"

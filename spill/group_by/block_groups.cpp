@@ -264,7 +264,7 @@ Result<std::optional<BlockedGroupBy>> BlockedGroupBy::open(FileGroupBy const& re
   if (!blocks || blocks->num_blocks() < 2) return std::nullopt;
   // What is wrong with the request shows when the file is grouped.
   auto const partial = PartialGroups::create(blocks->schema(), request.spec, blocks->num_rows());
-  if (!partial || partial->unmergeable()) return std::nullopt;
+  if (!partial || !partial->unmergeable().empty()) return std::nullopt;
   double groups = 1;
   for (auto const& key : request.spec.keys) {
     auto const values = blocks->estimated_values(key);

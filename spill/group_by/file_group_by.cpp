@@ -46,11 +46,12 @@ class PartedGroupBy {
     auto plan = runs_.plan();
     if (parts_->is_whole()) return plan;
     std::string how;
-    if (parts_->blocks() > 0)
+    if (parts_->blocks() > 0 && !parts_->keeps_values())
       how = fmt::format("rows grouped in blocks as they are read, states of {} groups merged", parts_->merged_groups());
     if (!parts_->merges_states())
-      how += fmt::format("{}{}", how.empty() ? "" : "; these are too many to keep: ",
-                         runs_.describe_partitions("of the table by key"));
+      how +=
+          fmt::format("{}{}", how.empty() ? "" : "; these are too many to keep: ",
+                      runs_.describe_partitions(request_.spec.keys.empty() ? "of the table" : "of the table by key"));
     plan.details.emplace_back("spilling",
                               fmt::format("{}; {} bytes for one part's group-by", how, parts_->limit_bytes()));
     plan.notes.push_back(fmt::format("the table was {}: {} rows do not fit the memory limit",
@@ -62,7 +63,7 @@ class PartedGroupBy {
   RunStats stats() const {
     auto stats = runs_.stats();
     stats.rows = parts_->rows();
-    if (parts_->blocks() > 0) stats.counters.emplace_back("state_blocks", parts_->blocks());
+    if (parts_->blocks() > 0 && !parts_->keeps_values()) stats.counters.emplace_back("state_blocks", parts_->blocks());
     return stats;
   }
 
@@ -237,7 +238,8 @@ Result<Plan> explain_group_by_of_file(Engine& engine, FileGroupBy const& request
   plan.details.emplace_back(
       "spilling", fmt::format("{}: {}; {} bytes for one part's group-by", seen,
                               parts.merges_states() ? "rows grouped in blocks as they are read, their states merged"
-                                                    : "rows to partitions by key, in temporary files",
+                              : request.spec.keys.empty() ? "rows to a temporary file"
+                                                          : "rows to partitions by key, in temporary files",
                               parts.limit_bytes()));
   plan.notes.emplace_back("the table does not fit the memory limit");
   return plan;

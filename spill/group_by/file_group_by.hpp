@@ -30,7 +30,7 @@ struct FileGroupBy {
 /// for the same file, limit and tuning. What is spilled has no name in the folder, and is gone when the result is
 /// destroyed or the process ends, in whatever way. Blocks until the first groups are ready. `engine` must outlive the
 /// result. Errors: those of io::read_table and Engine::group_by; output for the temporary folder (missing, not
-/// writable, full); limit_exceeded when all values of one group do not fit, naming the aggregate that needs them.
+/// writable, full); limit_exceeded naming the aggregate that LargeGroup cannot make of a group that does not fit.
 Result<std::unique_ptr<GroupByResult>> group_file(Engine& engine, FileGroupBy const& request);
 
 /// The plan of group_file: the file is read as far as the limit reaches, and what does not fit is grouped once, to see

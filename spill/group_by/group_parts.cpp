@@ -11,6 +11,7 @@
 #include "operators/contract/sizing.hpp"
 #include "operators/resolve/exact_state.hpp"
 #include "spill/group_by/group_weight.hpp"
+#include "spill/group_by/large_group.hpp"
 #include "spill/row_partitioner.hpp"
 
 namespace garuda::spill {
@@ -74,9 +75,9 @@ Result<void> GroupParts::find_spec() {
   auto const most_rows = input_.known_rows().value_or(std::numeric_limits<std::uint64_t>::max());
   GARUDA_TRY_ASSIGN(partial_, PartialGroups::create(input_.schema(), spec_, most_rows));
   GARUDA_TRY_ASSIGN(share_.row_bytes, group_row_bytes(table.view(), spec_));
-  if (partial_->unmergeable()) unmergeable_ = *partial_->unmergeable();
+  if (auto const& kept = partial_->unmergeable(); !kept.empty()) unmergeable_ = *partial_->aggregate(kept.front()).name;
   // Tables that are whole on a device have values, not states.
-  if (request_.options.tuning.placement == Placement::device) unmergeable_ = "placement=device";
+  if (is_on_device()) unmergeable_ = "placement=device";
   return {};
 }
 
@@ -86,15 +87,15 @@ Result<void> GroupParts::read() {
   if (whole_) return {};
   GARUDA_TRY(input_.hold(share_, share_.limit_bytes));
   whole_ = input_.is_whole() && share_.fits(share_.weight(input_.held()));
-  if (whole_ || unmergeable_.empty() || !keys_.empty()) return {};
-  return tl::unexpected(one_group_too_large(input_.held().bytes));
+  if (whole_ || !is_on_device() || !keys_.empty()) return {};
+  return tl::unexpected(one_group_too_large(unmergeable_, input_.held().bytes));
 }
 
-Error GroupParts::one_group_too_large(std::uint64_t bytes) const {
+Error GroupParts::one_group_too_large(std::string const& aggregate, std::uint64_t bytes) const {
   return {ErrorCode::limit_exceeded,
           fmt::format("'{}' keeps all values of a group, and the rows of one do not fit the memory limit, {} bytes of "
                       "them: {}",
-                      unmergeable_, bytes, share_.limit_bytes)};
+                      aggregate, bytes, share_.limit_bytes)};
 }
 
 Result<std::optional<GroupPart>> GroupParts::next() {
@@ -137,7 +138,7 @@ Result<std::optional<GroupPart>> GroupParts::start() {
     input_.put_back({source.ahead.begin(), source.ahead.end()});
   }
   auto const weight = share_.weight(input_.estimated_volume());
-  auto const bits = share_.bits_for(weight, kMostBits);
+  auto const bits = keys_.empty() ? 0 : share_.bits_for(weight, kMostBits);
   GARUDA_TRY(input_.start_handing_over());
   for (std::size_t k = 0; k < keys_.size(); ++k) input_.dictionaries().hash_values(keys_[k], key_types_[k]);
   GARUDA_TRY_ASSIGN(auto rows, split([this] { return input_.hand_over(); }, 0, bits, input_.estimated_volume()));
@@ -157,13 +158,13 @@ Result<std::optional<GroupPart>> GroupParts::group(Partition partition) {
   auto const volume = partition.rows.volume();
   auto const weight = share_.weight(volume);
   if (!partition.groups && !partition.is_refused && share_.fits(weight)) return load(std::move(partition));
-  bool const may_split =
-      partition.level + 1 < kMostLevels && (partition.level == 0 || weight <= partition.weight_above / 4 * 3);
-  auto const bits = share_.bits_for(weight, kMostBits);
+  bool const may_split = !keys_.empty() && partition.level + 1 < kMostLevels &&
+                         (partition.level == 0 || weight <= partition.weight_above / 4 * 3);
+  auto bits = share_.bits_for(weight, kMostBits);
   Source source;
   GARUDA_TRY_ASSIGN(source.next, partition.rows.read());
   source.is_spilled = true;
-  source.may_split = partition.level + 1 < kMostLevels;
+  source.may_split = !keys_.empty() && partition.level + 1 < kMostLevels;
   io::ArrowBatches groups;
   if (unmergeable_.empty()) {
     if (partition.groups) {
@@ -176,9 +177,18 @@ Result<std::optional<GroupPart>> GroupParts::group(Partition partition) {
     GARUDA_TRY_ASSIGN(auto const is_reduced, reduce(source, groups));
     if (is_reduced) return finished(groups);
   } else if (!may_split) {
-    // The engine may need less than is reckoned.
-    if (!partition.is_refused && volume.bytes < share_.limit_bytes / 2) return load(std::move(partition));
-    return tl::unexpected(one_group_too_large(volume.bytes));
+    auto alone = group_alone(partition);
+    bool const is_shortage = !alone && contract::is_shortage(alone.error());
+    bool const is_several = alone && !*alone;
+    if (!is_shortage && !is_several) return alone;
+    if (is_shortage || !source.may_split) {
+      // The engine may need less than is reckoned.
+      if (!partition.is_refused && volume.bytes < share_.limit_bytes / 2) return load(std::move(partition));
+      if (is_shortage) return alone;
+      return tl::unexpected(one_group_too_large(unmergeable_, volume.bytes));
+    }
+    // What keeps it large may be one of its groups.
+    bits = kMostBits;
   }
   auto const next = [&source]() -> Result<BatchPtr> {
     if (source.ahead.empty()) return source.next();
@@ -189,6 +199,59 @@ Result<std::optional<GroupPart>> GroupParts::group(Partition partition) {
   GARUDA_TRY_ASSIGN(auto rows, split(next, partition.level + 1, bits, volume));
   GARUDA_TRY(push(std::move(rows), std::move(groups), partition.level + 1, bits, weight));
   return std::nullopt;
+}
+
+/// Groups rows that are all of one group; nullopt: they are not.
+Result<std::optional<GroupPart>> GroupParts::group_alone(Partition const& partition) {
+  if (is_on_device()) return std::nullopt;
+  Source source;
+  GARUDA_TRY_ASSIGN(source.next, partition.rows.read());
+  source.is_spilled = true;
+  io::ArrowBatches groups;
+  while (true) {
+    GARUDA_TRY_ASSIGN(auto const block, next_block(source));
+    if (block.empty()) break;
+    GARUDA_TRY_ASSIGN(auto more, group_block(block, true));
+    groups.insert(groups.end(), std::make_move_iterator(more.begin()), std::make_move_iterator(more.end()));
+    if (groups.size() == 1 && groups.front()->num_rows() == 1) continue;
+    if (more.size() != 1 || groups.back()->num_rows() != 1) return std::nullopt;
+    GARUDA_TRY(merge(groups, false));
+    if (merged_groups_ != 1) return std::nullopt;
+  }
+  GARUDA_TRY_ASSIGN(auto const values, kept_values(partition));
+  runs_.recorder().add_counter("large_groups", 1);
+  GroupPart part;
+  part.is_grouped = true;
+  GARUDA_TRY_ASSIGN(part.table, partial_->finish(groups, values));
+  return part;
+}
+
+/// The aggregates that keep all values, of the one group that all rows are of.
+Result<std::vector<std::shared_ptr<arrow::Array>>> GroupParts::kept_values(Partition const& partition) {
+  auto const volume = partition.rows.volume();
+  LargeGroup group(engine_, share_, options_beside(share_.limit_bytes / kBlockShare), folder_, runs_);
+  std::vector<std::shared_ptr<arrow::Array>> values;
+  for (auto const position : partial_->unmergeable()) {
+    auto const aggregate = partial_->aggregate(position);
+    auto const column = input_.schema()->GetFieldIndex(*aggregate.column);
+    Source source;
+    GARUDA_TRY_ASSIGN(source.next, partition.rows.read());
+    auto const next = [&]() -> Result<io::ArrowBatches> {
+      GARUDA_TRY_ASSIGN(auto block, next_block(source));
+      for (auto& batch : block) {
+        GARUDA_TRY_ASSIGN(batch, input_.dictionaries().attach(std::move(batch)));
+        GARUDA_ARROW_TRY_ASSIGN(batch, batch->SelectColumns({column}), ErrorCode::invalid_input,
+                                "cannot select the column of an aggregate");
+      }
+      return block;
+    };
+    auto value = group.value_of(aggregate, next, volume);
+    if (!value && contract::is_shortage(value.error()))
+      return tl::unexpected(one_group_too_large(*aggregate.name, volume.bytes));
+    if (!value) return propagate(std::move(value));
+    values.push_back(*std::move(value));
+  }
+  return values;
 }
 
 Result<GroupPart> GroupParts::load(Partition partition) {

@@ -39,7 +39,7 @@ class GroupParts {
   std::uint64_t limit_bytes() const noexcept { return share_.limit_bytes; }
 
   /// Reads the file while it fits. Errors: those of TableInput; limit_exceeded for the only group of a group-by without
-  /// keys whose values have to be kept.
+  /// keys that a device has to have whole.
   Result<void> read();
 
   /// True when the only part is the table.
@@ -62,6 +62,8 @@ class GroupParts {
   Result<Plan> explain_block();
   /// Whether states of blocks are merged, as far as is known.
   bool merges_states() const noexcept { return merges_; }
+  /// Whether an aggregate keeps all values of a group.
+  bool keeps_values() const noexcept { return !unmergeable_.empty(); }
 
  private:
   using BatchPtr = std::shared_ptr<arrow::RecordBatch>;
@@ -90,6 +92,8 @@ class GroupParts {
   Result<std::optional<GroupPart>> start();
   Result<GroupPart> load(Partition partition);
   Result<std::optional<GroupPart>> group(Partition partition);
+  Result<std::optional<GroupPart>> group_alone(Partition const& partition);
+  Result<std::vector<std::shared_ptr<arrow::Array>>> kept_values(Partition const& partition);
 
   Result<io::ArrowBatches> next_block(Source& source) const;
   Result<Table> rows_of(io::ArrowBatches batches, bool is_spilled) const;
@@ -98,7 +102,8 @@ class GroupParts {
   Result<bool> merge(io::ArrowBatches& groups, bool may_refuse);
   Result<GroupPart> finished(io::ArrowBatches const& groups) const;
   GroupByOptions options_beside(std::uint64_t bytes) const;
-  Error one_group_too_large(std::uint64_t bytes) const;
+  Error one_group_too_large(std::string const& aggregate, std::uint64_t bytes) const;
+  bool is_on_device() const noexcept { return request_.options.tuning.placement == Placement::device; }
 
   Result<std::vector<SpillFile>> split(NextBatch const& next, std::uint32_t level, std::uint32_t bits,
                                        RowVolume const& volume);

@@ -135,7 +135,31 @@ Result<std::shared_ptr<arrow::Array>> merge_listed(arrow::LargeBinaryArray const
   return merged;
 }
 
+/// The groups of `rows` as Arrow's batches.
+Result<io::ArrowBatches> group_table(Engine& engine, Table const& rows, GroupBySpec const& spec,
+                                     GroupByOptions const& options, PartRuns& runs) {
+  GARUDA_TRY_ASSIGN(auto const result, engine.group_by(rows.view(), spec, options));
+  runs.started(result->plan());
+  io::ArrowBatches groups;
+  while (true) {
+    GARUDA_TRY_ASSIGN(auto batch, result->next());
+    if (!batch) break;
+    GARUDA_TRY_ASSIGN(auto const next, io::to_arrow_batch(result->schema(), *std::move(batch)));
+    groups.push_back(storable(*next));
+  }
+  runs.ended(result->stats());
+  return groups;
+}
+
 }  // namespace
+
+Result<io::ArrowBatches> group_rows(Engine& engine, io::ArrowBatches rows, GroupBySpec const& spec,
+                                    GroupByOptions const& options, PartRuns& runs) {
+  auto const schema = rows.front()->schema();
+  GARUDA_ARROW_TRY_ASSIGN(rows, io::unify_dictionaries(std::move(rows)), ErrorCode::invalid_input, kSentence);
+  GARUDA_TRY_ASSIGN(auto const table, io::to_table(schema, std::move(rows)));
+  return group_table(engine, table, spec, options, runs);
+}
 
 Result<PartialGroups> PartialGroups::create(std::shared_ptr<arrow::Schema> rows, GroupBySpec const& spec,
                                             std::uint64_t most_rows) {
@@ -146,7 +170,10 @@ Result<PartialGroups> PartialGroups::create(std::shared_ptr<arrow::Schema> rows,
   groups.group_number_ = groups.free_name("group number");
   groups.partial_.keys = groups.merged_.keys = spec.keys;
   groups.partial_.ordered = groups.merged_.ordered = spec.ordered;
-  for (std::size_t a = 0; a < spec.aggregates.size() && !groups.unmergeable_; ++a) groups.take_apart(a, most_rows);
+  for (std::size_t a = 0; a < spec.aggregates.size(); ++a) groups.take_apart(a, most_rows);
+  if (spec.keys.empty() && groups.states_.empty())
+    groups.add_state(groups.free_name("count"), {F::count, std::nullopt, std::nullopt},
+                     Aggregate{F::sum, std::nullopt, std::nullopt}, {false, 0, false});
   bool const has_states = std::ranges::any_of(groups.states_, &StateColumn::has_states);
   if (has_states) {
     Aggregate numbers{F::min_n, groups.group_number_, groups.group_number_};
@@ -220,12 +247,18 @@ void PartialGroups::take_apart(std::size_t aggregate, std::uint64_t most_rows) {
       break;
   }
   if (!resolve::has_exact_state(*resolved_[aggregate].row)) {
-    unmergeable_ = name;
+    unmergeable_.push_back(aggregate);
     return;
   }
   auto partial = wanted;
   partial.as_state = true;
   add_state(name, std::move(partial), std::nullopt, {true, aggregate, true});
+}
+
+Aggregate PartialGroups::aggregate(std::size_t position) const {
+  auto aggregate = spec_.aggregates[position];
+  aggregate.name = resolved_[position].name;
+  return aggregate;
 }
 
 /// Name of a column of `column`'s values with a null wherever `by` has one.
@@ -253,11 +286,6 @@ Result<Table> PartialGroups::table_of(io::ArrowBatches rows) const {
   return io::to_table(schema, std::move(rows));
 }
 
-Result<BatchPtr> PartialGroups::groups_of(Schema const& schema, Batch batch) const {
-  GARUDA_TRY_ASSIGN(auto const groups, io::to_arrow_batch(schema, std::move(batch)));
-  return storable(*groups);
-}
-
 Result<std::uint64_t> PartialGroups::merge_weight(io::ArrowBatches const& groups) const {
   if (groups.empty()) return 0;
   GARUDA_TRY_ASSIGN(auto const volume, volume_of_all(groups));
@@ -271,17 +299,7 @@ Result<std::uint64_t> PartialGroups::merge_weight(io::ArrowBatches const& groups
 
 Result<io::ArrowBatches> PartialGroups::group(Engine& engine, Table const& rows, GroupByOptions const& options,
                                               PartRuns& runs) const {
-  GARUDA_TRY_ASSIGN(auto const result, engine.group_by(rows.view(), partial_, options));
-  runs.started(result->plan());
-  io::ArrowBatches groups;
-  while (true) {
-    GARUDA_TRY_ASSIGN(auto batch, result->next());
-    if (!batch) break;
-    GARUDA_TRY_ASSIGN(auto next, groups_of(result->schema(), *std::move(batch)));
-    groups.push_back(std::move(next));
-  }
-  runs.ended(result->stats());
-  return groups;
+  return group_table(engine, rows, partial_, options, runs);
 }
 
 Result<io::ArrowBatches> PartialGroups::merge(Engine& engine, io::ArrowBatches const& groups,
@@ -364,7 +382,9 @@ Result<std::shared_ptr<arrow::Array>> PartialGroups::values_of(arrow::RecordBatc
                                                  {nulls == 0 ? nullptr : validity, std::move(cells)}, nulls));
 }
 
-Result<Table> PartialGroups::finish(io::ArrowBatches const& groups) const {
+Result<Table> PartialGroups::finish(io::ArrowBatches const& groups,
+                                    std::vector<std::shared_ptr<arrow::Array>> const& values) const {
+  GARUDA_EXPECTS(values.size() == unmergeable_.size());
   auto const keys = static_cast<int>(spec_.keys.size());
   io::ArrowBatches finished;
   std::shared_ptr<arrow::Schema> schema;
@@ -372,15 +392,21 @@ Result<Table> PartialGroups::finish(io::ArrowBatches const& groups) const {
     auto columns = batch->columns();
     columns.resize(static_cast<std::size_t>(keys));
     arrow::FieldVector fields(batch->schema()->fields().begin(), batch->schema()->fields().begin() + keys);
-    for (std::size_t s = 0; s < states_.size(); ++s) {
-      if (!states_[s].is_result) continue;
+    auto const add = [&](std::size_t aggregate, std::shared_ptr<arrow::Array> column) {
+      fields.push_back(arrow::field(resolved_[aggregate].name, column->type()));
+      columns.push_back(std::move(column));
+    };
+    std::size_t kept = 0;
+    for (std::size_t s = 0; s <= states_.size(); ++s) {
+      auto const next = s < states_.size() ? states_[s].aggregate : resolved_.size();
+      for (; kept < values.size() && unmergeable_[kept] < next; ++kept) add(unmergeable_[kept], values[kept]);
+      if (s == states_.size() || !states_[s].is_result) continue;
       auto const position = keys + static_cast<int>(s);
       auto column = batch->column(position);
       if (states_[s].has_states) {
-        GARUDA_TRY_ASSIGN(column, values_of(*batch, position, states_[s].aggregate));
+        GARUDA_TRY_ASSIGN(column, values_of(*batch, position, next));
       }
-      fields.push_back(arrow::field(resolved_[states_[s].aggregate].name, column->type()));
-      columns.push_back(std::move(column));
+      add(next, std::move(column));
     }
     if (schema == nullptr) schema = arrow::schema(std::move(fields));
     finished.push_back(arrow::RecordBatch::Make(schema, batch->num_rows(), std::move(columns)));

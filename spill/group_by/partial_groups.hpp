@@ -19,6 +19,11 @@
 
 namespace garuda::spill {
 
+/// Groups `rows`, whose dictionaries may differ, by `spec`. Requires: a batch at least. `runs` takes plan and
+/// statistics. Errors: those of Engine::group_by.
+Result<io::ArrowBatches> group_rows(Engine& engine, io::ArrowBatches rows, GroupBySpec const& spec,
+                                    GroupByOptions const& options, PartRuns& runs);
+
 /// A group-by taken apart: blocks of rows are grouped by `spec()`, which leaves exact states where values do not merge;
 /// such partial groups are merged any number of times, and finished. The engine groups blocks and partial groups alike,
 /// so that keys of every type are compared in one place.
@@ -28,8 +33,10 @@ class PartialGroups {
   static Result<PartialGroups> create(std::shared_ptr<arrow::Schema> rows, GroupBySpec const& spec,
                                       std::uint64_t most_rows);
 
-  /// Name of an aggregate whose state is all values of a group, so that nothing here can be done; nullopt: none.
-  std::optional<std::string> const& unmergeable() const noexcept { return unmergeable_; }
+  /// Positions of aggregates whose state is all values of a group: they are left out here.
+  std::vector<std::size_t> const& unmergeable() const noexcept { return unmergeable_; }
+  /// The aggregate as it was asked for, with the name of its column.
+  Aggregate aggregate(std::size_t position) const;
 
   /// What is asked for of a block of rows.
   GroupBySpec const& spec() const noexcept { return partial_; }
@@ -51,8 +58,10 @@ class PartialGroups {
   Result<io::ArrowBatches> merge(Engine& engine, io::ArrowBatches const& groups, GroupByOptions const& options,
                                  std::function<void(RunStats const&)> const& on_run) const;
 
-  /// Makes the result's columns of merged groups. Errors: invalid_input for a value beyond its type, naming the group.
-  Result<Table> finish(io::ArrowBatches const& groups) const;
+  /// Makes the result's columns of merged groups, which are one batch where there are `unmergeable` aggregates:
+  /// `values` has a column of each. Errors: invalid_input for a value beyond its type, naming the group.
+  Result<Table> finish(io::ArrowBatches const& groups,
+                       std::vector<std::shared_ptr<arrow::Array>> const& values = {}) const;
 
  private:
   /// A copy of the column at `position` with a null wherever that at `by` has one.
@@ -72,7 +81,6 @@ class PartialGroups {
       : rows_(std::move(rows)), spec_(std::move(spec)) {}
 
   Result<void> resolve();
-  Result<std::shared_ptr<arrow::RecordBatch>> groups_of(Schema const& schema, Batch batch) const;
   void take_apart(std::size_t aggregate, std::uint64_t most_rows);
   std::string free_name(std::string name);
   void add_state(std::string const& name, Aggregate partial, std::optional<Aggregate> merged, StateColumn column);
@@ -90,7 +98,7 @@ class PartialGroups {
   std::vector<StateColumn> states_;
   std::vector<resolve::ResolvedAggregate> resolved_;  ///< of spec_
   std::vector<DataType> second_;                      ///< type of each aggregate's second column
-  std::optional<std::string> unmergeable_;
+  std::vector<std::size_t> unmergeable_;
   std::string group_number_;     ///< column of partial groups' own numbers, while they are merged
   std::set<std::string> names_;  ///< of columns, so far
 };

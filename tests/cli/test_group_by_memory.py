@@ -223,15 +223,45 @@ def test_overflow_names_the_group(garuda, spill_folder):
     assert tables.rows_of(tables.read(garuda.folder / "out.arrow")) == [(9 * decimal.Decimal(10) ** 37,)]
 
 
+LARGE_GROUP = [
+    "median:f,quantile:s:0.3,quantile:h:1,quantile:i:0,quantile:u:0.999,median:d,quantile:t:0.3,median:special,sum:f",
+    "count_distinct:word,count_distinct:label,count_distinct:special,count_distinct:f,count_distinct:w,count_distinct:b",
+    "min_n:word:3,max_n:f:5,min_n:label:200,max_n:special:2,min_n:h:1,max_n:w:4,min_n:b:3,first:word,product:p,var:n",
+    "median:none",
+    "count_distinct:none,min_n:none:2,count",
+]
+
+
+@pytest.mark.parametrize("aggregates", LARGE_GROUP, ids=["quantiles", "distinct", "extremes", "null", "nulls"])
+@pytest.mark.parametrize("keys", [[], ["label"], ["label", "heavy"]], ids=["none", "one", "two"])
+def test_groups_larger_than_the_limit(garuda, spill_folder, all_rows, keys, aggregates):
+    """One group of all rows, two, and a large one among thousands."""
+    rows = all_rows.slice(0, 8_000)
+    label = pa.array(["a" if i % 5 else "b" for i in range(rows.num_rows)]).dictionary_encode()
+    rows = rows.drop(["label"]).append_column("label", label if keys else rows["label"])
+    rows = rows.append_column("none", pa.nulls(rows.num_rows, pa.float64()))
+    wanted = {part.split(":")[1] for part in aggregates.split(",") if ":" in part}
+    tables.write(garuda.folder / "r.parquet", rows.select(sorted({*keys, *wanted})), batch_rows=1_000)
+    chosen = ["--keys", ",".join(keys)] if keys else []
+    for limit, ordered in (("384KiB", []), ("512KiB", ["--ordered"])):
+        arguments = ["r.parquet", *chosen, "--agg", aggregates, *ordered, "--temp-folder", spill_folder]
+        counted = limited_and_whole(garuda, limit, *arguments)
+        assert counted["large_groups"] >= 1
+        assert list(spill_folder.iterdir()) == []
+
+
 @pytest.mark.parametrize("keys", [[], ["--keys", "k"]], ids=["no keys", "one key"])
 def test_a_group_whose_values_do_not_fit(garuda, spill_folder, keys):
-    rows = pa.table({"k": pa.array([3] * 60_000), "v": pa.array([float(i) for i in range(60_000)])})
+    """A list as long as its group, and a type that is not sorted outside of memory."""
+    wide = pa.array([decimal.Decimal(i) for i in range(60_000)], pa.decimal256(50, 0))
+    rows = pa.table({"k": pa.array([3] * 60_000), "v": pa.array([float(i) for i in range(60_000)]), "w": wide})
     tables.write(garuda.folder / "r.parquet", rows, batch_rows=5_000)
     limited = ["--memory-limit", "512KiB", "--temp-folder", spill_folder, "-o", "out.arrow"]
-    sentence = garuda.refused(NO_ROOM, "group-by", "r.parquet", *keys, "--agg", "count,median:v=middle", *limited)
-    assert "'middle' keeps all values of a group, and the rows of one do not fit the memory limit" in sentence
-    assert sentence.endswith(": 262144")
-    assert list(spill_folder.iterdir()) == []
+    for aggregate in ("min_n:v:60000=kept", "median:w=kept"):
+        sentence = garuda.refused(NO_ROOM, "group-by", "r.parquet", *keys, "--agg", f"count,{aggregate}", *limited)
+        assert "'kept' keeps all values of a group, and the rows of one do not fit the memory limit" in sentence
+        assert sentence.endswith(": 262144")
+        assert list(spill_folder.iterdir()) == []
 
 
 def test_explain_says_what_is_done(garuda, spill_folder, all_rows):

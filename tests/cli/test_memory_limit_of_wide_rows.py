@@ -18,6 +18,7 @@ MIB = 1 << 20
 WIDE_COLUMNS = 5_000
 WIDE_ROWS = 1_000
 LONG_VALUES = 24
+GROUP_ROWS = 2_000_000
 
 
 @pytest.fixture(scope="module")
@@ -69,6 +70,18 @@ def test_thousands_of_columns(folder, asked):
     garuda = Garuda(folder, path="cpu")
     assert run_within(garuda, 64, *asked, "-o", "out.parquet") == NO_ROOM
     assert not (folder / "out.parquet").exists()
+
+
+@pytest.mark.parametrize("keys", [[], ["--keys", "k"]], ids=["no keys", "one key"])
+def test_all_values_of_a_large_group(folder, keys):
+    """16 MB of values that are aggregated together."""
+    garuda = Garuda(folder, path="cpu")
+    rows = pa.table({"k": np.full(GROUP_ROWS, 7), "x": np.random.default_rng(2).normal(size=GROUP_ROWS)})
+    tables.write(folder / "group.parquet", rows, batch_rows=100_000)
+    asked = ["group-by", "group.parquet", *keys, "--agg", "median:x,quantile:x:0.9,count_distinct:x,max_n:x:3"]
+    garuda.run(*asked, "-o", "whole.arrow")
+    assert run_within(garuda, 64, *asked, "-o", "limited.arrow") == 0
+    assert tables.read(folder / "limited.arrow").equals(tables.read(folder / "whole.arrow"))
 
 
 LONG = [
