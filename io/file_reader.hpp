@@ -35,8 +35,9 @@ class BatchCursor {
 
 /// Most rows of a batch where `batch_rows` are asked for of a table of which `rows` rows take `bytes` bytes: fewer
 /// where rows are wide or values long, so that a batch takes no more than one of so many rows of 256 bytes, or has one
-/// row.
+/// row. A table without rows does not say how wide they are.
 inline std::int64_t batch_rows_of(std::int64_t batch_rows, std::int64_t rows, std::int64_t bytes) noexcept {
+  if (rows == 0) return batch_rows;
   constexpr double kMostRowBytes = 256;
   auto const fitting = kMostRowBytes * static_cast<double>(batch_rows) * static_cast<double>(rows) /
                        static_cast<double>(std::max<std::int64_t>(bytes, 1));

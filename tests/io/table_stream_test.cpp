@@ -130,6 +130,17 @@ TEST_F(TableStreams, BatchesThatDoNotFitComeOneByOne) {
   EXPECT_TRUE(streamed.rows->Equals(*numbered_rows(0, 30 * kGroupRows)));
 }
 
+TEST_F(TableStreams, RowGroupsWithoutRowsLeaveTheSizeOfBatches) {
+  auto const rows = numbered_rows(0, kGroupRows);
+  auto sink = arrow::io::FileOutputStream::Open((folder_ / "x.parquet").string()).ValueOrDie();
+  auto writer = parquet::arrow::FileWriter::Open(*rows->schema(), arrow::default_memory_pool(), sink).ValueOrDie();
+  for (auto const& table : {rows->Slice(0, 0), rows, rows->Slice(0, 0)})
+    ASSERT_TRUE(writer->WriteTable(*table, kGroupRows).ok());
+  ASSERT_TRUE(writer->Close().ok() && sink->Close().ok());
+  auto stream = open(folder_ / "x.parquet", 0);
+  EXPECT_THAT(read(stream).batches, ::testing::ElementsAre(kBatchRows, kBatchRows, kGroupRows - 2 * kBatchRows));
+}
+
 TEST_F(TableStreams, LeftInTheMiddle) {
   write_parquet(*numbered_rows(0, 50 * kGroupRows), folder_ / "x.parquet");
   for (int const batches : {0, 1, 7}) {
