@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import dataclasses
 import functools
+import json
 import os
 import pathlib
 import subprocess
@@ -34,12 +35,20 @@ class Call:
     ordered: bool = False
     strings: str = "utf8"
     threads: int = 0
+    limited: bool = False  # to the memory that memory_limit() says
     path: str = "cpu"
     layout: str = "one"
 
     def aggregate_texts(self) -> str:
         """As the command and the library take them."""
         return ",".join(f"{function}:{of}={name}" for name, function, of in self.aggregates)
+
+
+def memory_limit(call: Call, interface: str) -> int:
+    """Returns a limit, in bytes, that the command's tables exceed, so that it splits them into files. The library splits
+    nothing: its groups must fit, and the rest of the limit decides how many rows are made at once."""
+    rows: int = call.left.num_rows + (call.right.num_rows if call.right is not None else 0)
+    return rows * 512 if interface != "command" and call.right is None else rows * 24 + (96 << 10)
 
 
 # --- The command --------------------------------------------------------------------------------------------------
@@ -82,11 +91,15 @@ def run_command(call: Call, folder: pathlib.Path, form: str, icd: str, *more: st
         arguments += ["--agg", call.aggregate_texts()] if call.aggregates else []
     arguments += ["--ordered"] if call.ordered else []
     arguments += ["--threads", str(call.threads)] if call.threads else []
+    arguments += ["--memory-limit", str(memory_limit(call, "command")), "--stats=json"] if call.limited else []
     arguments += ["--strings", call.strings, "--path", call.path, "--output", output, "--quiet", *more]
     environment = {**os.environ, "VK_ICD_FILENAMES": icd, "VK_DRIVER_FILES": icd, "GARUDA_CUDA_PLUGIN": "/nonexistent"}
     environment.pop("LD_PRELOAD", None)
     ran = subprocess.run([COMMAND, *map(str, arguments)], env=environment, capture_output=True, text=True, timeout=600)
     assert ran.returncode == 0, f"exit {ran.returncode}: {ran.stderr[-2000:]}"
+    if call.limited:
+        counters = json.loads(ran.stderr.splitlines()[-1])["counters"]
+        assert counters.get("spilled_rows", 0) > 0 or counters.get("state_blocks", 0) > 1, "it fits its limit"
     with pyarrow.ipc.open_file(output) as reader:
         return reader.read_all()
 
@@ -149,6 +162,7 @@ def names(values: tuple[str, ...]) -> Any:
 def run_library(call: Call) -> pyarrow.Table:
     loaded, engine = library()
     run = RunOptions(size=ctypes.sizeof(RunOptions), path=call.path.encode(), threads=call.threads)
+    run.memory_limit_bytes = memory_limit(call, "library") if call.limited else 0
     tables, result = [], ctypes.c_void_p()
     try:
         for data in (call.left, call.right):
@@ -189,7 +203,8 @@ def run_library(call: Call) -> pyarrow.Table:
 def run_python(call: Call) -> pyarrow.Table:
     import garuda  # of the build that conftest puts on the path
 
-    options = {"path": call.path, "strings": call.strings, **({"threads": call.threads} if call.threads else {})}
+    options = {"path": call.path, "strings": call.strings, "threads": call.threads or None}
+    options["memory_limit"] = memory_limit(call, "python") if call.limited else None
     if call.right is not None:
         return pyarrow.table(
             garuda.join(

@@ -1,5 +1,5 @@
 """Every aggregate and every kind of join of strings and binary in each form that Arrow has for them, given as they are
-and as views, with every option, on every path, by the command, the library and Python.
+and as views, with every option and a memory limit, on every path, by the command, the library and Python.
 
 Each test tries a few calls, chosen by its name, and all of them in full runs. Results are compared with Python's own.
 """
@@ -23,7 +23,10 @@ CALLS = int(os.environ.get("GARUDA_AXES_CASES", 10**9 if FULL else 2))
 FORMS = ("string", "large string", "string view", "binary", "large binary", "binary view", "dictionary of strings")
 ROWS = 1_500
 HOWS = ("inner", "left", "right", "full", "semi", "anti", "mark")
-OPTIONS: tuple[dict[str, Any], ...] = ({}, {"ordered": True}, {"nulls_equal": True}, {"threads": 1}, {"where": "v"})
+OPTIONS: tuple[dict[str, Any], ...] = (
+    {}, {"ordered": True}, {"nulls_equal": True}, {"threads": 1}, {"where": "v"}, {"limited": True},
+    {"limited": True, "ordered": True},
+)  # fmt: skip
 
 Values = list[Any]
 
@@ -67,11 +70,11 @@ def some_values(name: str, rows: int) -> Values:
     return [None if i % 11 == 3 else as_given(text(i * 7 % (rows // 3))) for i in range(rows)]
 
 
-def grouped(name: str, aggregates: tuple[str, ...], key: str) -> tuple[Call, Callable[[pyarrow.Table], None]]:
+def grouped(name: str, aggregates: tuple[str, ...], key: str, limited: bool) -> tuple[Call, Callable[[pyarrow.Table], None]]:
     values = some_values(name, ROWS)
     table = table_of(name, values, list(range(ROWS)), "empty between")
     named = tuple((a, *AGGREGATES[a][:2]) for a in aggregates)
-    call = Call(table, keys=((key, key),), aggregates=(("of", "min", "id"), *named), layout="empty between")
+    call = Call(table, keys=((key, key),), aggregates=(("of", "min", "id"), *named), layout="empty between", limited=limited)
     groups: dict[Any, list[int]] = {}
     for i, value in enumerate(values):
         groups.setdefault(value if key == "v" else i % 10, []).append(i)
@@ -127,9 +130,10 @@ def joined(name: str, other: str, how: str, options: dict[str, Any]) -> tuple[Ca
 
 def calls(name: str) -> list[tuple[str, Callable[[], tuple[Call, Callable[[pyarrow.Table], None]]]]]:
     made = []
-    for key in ("v", "g"):
+    for key, limited in itertools.product(("v", "g"), (False, True)):
         for some in [(a,) for a in AGGREGATES] + [(), tuple(AGGREGATES)]:
-            made.append((f"{some} by {key}", lambda some=some, key=key: grouped(name, some, key)))
+            what = f"{some} by {key}" + (", limited" if limited else "")
+            made.append((what, lambda some=some, key=key, limited=limited: grouped(name, some, key, limited)))
     others = [other for other in FORMS if ("string" in other) == ("string" in name)]
     for other, how, options in itertools.product(others, HOWS, OPTIONS):
         made.append(
