@@ -31,18 +31,17 @@ arrow::Result<std::shared_ptr<arrow::RecordBatch>> read_batch(arrow::ipc::Record
 
 Result<RowVolume> volume_of(arrow::RecordBatch const& batch) {
   constexpr auto kSentence = "cannot tell the size of a batch";
-  std::int64_t of_views = 0;
-  std::vector<int> others;
+  std::int64_t bytes = 0;
   for (int c = 0; c < batch.num_columns(); ++c) {
-    if (auto const bytes = view_bytes(*batch.column(c)))
-      of_views += *bytes;
-    else
-      others.push_back(c);
+    if (auto const of_views = view_bytes(*batch.column(c))) {
+      bytes += *of_views;
+      continue;
+    }
+    GARUDA_ARROW_TRY_ASSIGN(auto const of_column, io::referenced_bytes(*batch.column_data(c)), ErrorCode::invalid_input,
+                            kSentence);
+    bytes += of_column;
   }
-  GARUDA_ARROW_TRY_ASSIGN(auto const rest, batch.SelectColumns(others), ErrorCode::invalid_input, kSentence);
-  GARUDA_ARROW_TRY_ASSIGN(auto const bytes, arrow::util::ReferencedBufferSize(*rest), ErrorCode::invalid_input,
-                          kSentence);
-  return RowVolume{static_cast<std::uint64_t>(batch.num_rows()), static_cast<std::uint64_t>(of_views + bytes)};
+  return RowVolume{static_cast<std::uint64_t>(batch.num_rows()), static_cast<std::uint64_t>(bytes)};
 }
 
 Result<RowVolume> volume_of_all(io::ArrowBatches const& batches) {

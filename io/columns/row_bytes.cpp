@@ -1,5 +1,7 @@
 #include "io/columns/row_bytes.hpp"
 
+#include "io/own_unions.hpp"
+
 namespace garuda::io {
 namespace {
 
@@ -16,7 +18,7 @@ std::int64_t column_bytes(arrow::ArrayData const& column) {
   auto const& type = *column.type;
   if (arrow::is_binary_view_like(type.id())) return view_bytes(column);
   if (arrow::is_fixed_width(type.id())) return column.length * type.bit_width() / 8 + 1;
-  return arrow::util::ReferencedBufferSize(*arrow::MakeArray(column.Copy())).ValueOr(0);
+  return referenced_bytes(column).ValueOr(0);
 }
 
 }  // namespace

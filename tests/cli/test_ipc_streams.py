@@ -68,6 +68,30 @@ def test_streams_without_rows_and_damaged_ones(garuda):
     assert garuda.run("group-by", "foreign.arrows", "--keys", "k", "--path", "cpu").returncode == BAD_INPUT
 
 
+@pytest.mark.parametrize("mode", ["dense", "sparse"])
+def test_unions_without_rows(garuda, mode):
+    """Readers give unions without rows no buffers: in batches without rows, and in lists without values."""
+    count = 3_000
+    kinds = pa.array([i % 2 for i in range(count)], pa.int8())
+    numbers, texts = pa.array(range(count), pa.int32()), pa.array([str(i) for i in range(count)])
+    if mode == "dense":
+        places = pa.array([i // 2 for i in range(count)], pa.int32())
+        unions = pa.UnionArray.from_dense(kinds, places, [numbers, texts])
+    else:
+        unions = pa.UnionArray.from_sparse(kinds, [numbers, texts])
+    lists = pa.ListArray.from_arrays(pa.array([0] * (count + 1), pa.int32()), unions.slice(0, 0))
+    rows = pa.table({"k": pa.array([i * 7 % count for i in range(count)]), "u": unions, "l": lists})
+    batch = rows.to_batches()[0]
+    for name in ("l.arrows", "r.arrows"):
+        with pa.ipc.new_stream(str(garuda.folder / name), rows.schema) as writer:
+            for some in (batch.slice(0, 0), batch, batch.slice(0, 0)):
+                writer.write_batch(some)
+    garuda.join("l.arrows", "r.arrows", "--on", "k", "--ordered", "-o", "out.arrow", "--memory-limit", "96KiB")
+    joined = tables.read(garuda.folder / "out.arrow")
+    for i, column in enumerate(rows.column_names[1:], start=1):
+        assert joined.column(i).to_pylist() == rows[column].to_pylist()
+
+
 def test_streams_are_not_written(garuda):
     tables.write(garuda.folder / "t.parquet", tables.table("int32", 10, 4))
     done = garuda.run("group-by", "t.parquet", "--keys", "k", "-o", "out.arrows")
