@@ -34,11 +34,17 @@ bool is_integer(std::string_view text) {
   return !text.empty() && std::all_of(text.begin(), text.end(), [](char c) { return c >= '0' && c <= '9'; });
 }
 
-/// Arrow's decimals are numbers with points and exponents, too; those are floats here.
-arrow::Status check_integers(arrow::csv::BlockParser const& rows, int column) {
-  return rows.VisitColumn(column, [](std::uint8_t const* data, std::uint32_t size, bool quoted, bool) {
+/// Returns OK if values of `column` may be of `kind`, by their form. Arrow's decimals are numbers with points and
+/// exponents, too; those are floats here. Longer values than kMostBytes are text: Arrow's error repeats the value
+/// several times, which a memory limit does not foresee.
+arrow::Status check_form(arrow::csv::BlockParser const& rows, int column, CsvKind kind) {
+  constexpr std::uint32_t kMostBytes = 4 << 10;
+  if (kind == CsvKind::text) return arrow::Status::OK();
+  bool const integers = kind == CsvKind::integer || kind == CsvKind::digits;
+  return rows.VisitColumn(column, [&](std::uint8_t const* data, std::uint32_t size, bool quoted, bool) {
+    if (size > kMostBytes && kind != CsvKind::digits) return arrow::Status::Invalid("a value of text");
     bool const is_null = size == 0 && !quoted;
-    bool const fits = is_null || is_integer({reinterpret_cast<char const*>(data), size});
+    bool const fits = !integers || is_null || is_integer({reinterpret_cast<char const*>(data), size});
     return fits ? arrow::Status::OK() : arrow::Status::Invalid("not an integer");
   });
 }
@@ -70,8 +76,7 @@ arrow::Result<std::shared_ptr<CsvConverter const>> CsvConverter::make() {
 
 arrow::Result<CsvValues> CsvConverter::convert(arrow::csv::BlockParser const& rows, int column, CsvKind kind) const {
   while (true) {
-    bool const integers = kind == CsvKind::integer || kind == CsvKind::digits;
-    auto const fits = integers ? check_integers(rows, column) : arrow::Status::OK();
+    auto const fits = check_form(rows, column, kind);
     auto values = fits.ok() ? converters_[static_cast<std::size_t>(kind)]->Convert(rows, column)
                             : arrow::Result<std::shared_ptr<arrow::Array>>(fits);
     if (values.ok()) return CsvValues{*std::move(values), kind};
