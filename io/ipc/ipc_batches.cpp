@@ -45,6 +45,7 @@ SlicedCursor::SlicedCursor(std::string sentence, std::shared_ptr<arrow::Schema> 
 Result<std::shared_ptr<arrow::RecordBatch>> SlicedCursor::next() {
   GARUDA_TRY(check_cancelled(cancelled_));
   while (batch_ == nullptr || taken_ == batch_->num_rows()) {
+    batch_.reset();  // before the next one takes memory
     GARUDA_ARROW_TRY_ASSIGN(auto batch, next_batch(), ErrorCode::invalid_input, sentence_);
     if (batch == nullptr) return nullptr;
     GARUDA_ARROW_TRY(batch->Validate(), ErrorCode::invalid_input, sentence_);

@@ -1,6 +1,8 @@
 // Arrow IPC files (Feather version 2). Whole ones are mapped: buffers that are not compressed stay where they are.
 #include <utility>
 
+#include "core/buffer_ceiling.hpp"
+#include "io/columns/row_bytes.hpp"
 #include "io/file_reader.hpp"
 #include "io/ipc/file_mapping.hpp"
 #include "io/ipc/ipc_batches.hpp"
@@ -65,13 +67,20 @@ class IpcCursor final : public SlicedCursor {
  private:
   arrow::Result<std::shared_ptr<arrow::RecordBatch>> next_batch() override {
     if (next_batch_ == reader_->num_record_batches()) return nullptr;
-    return read_batch(*reader_, input_.file, columns_, next_batch_++);
+    // Arrow takes the memory of some of a file's columns from no pool that is told to it.
+    bool const is_counted = columns_.empty();
+    if (!is_counted && !BufferCeiling::instance().has_room(batch_bytes_))
+      return arrow::Status::OutOfMemory("a batch does not fit the memory limit, bytes: ", batch_bytes_);
+    ARROW_ASSIGN_OR_RAISE(auto batch, read_batch(*reader_, input_.file, columns_, next_batch_++));
+    batch_bytes_ = static_cast<std::uint64_t>(row_bytes(*batch));
+    return batch;
   }
 
   InputFile input_;
   std::vector<int> columns_;
   BatchFileReader reader_;
   int next_batch_ = 0;
+  std::uint64_t batch_bytes_ = 0;  // of the last batch; the next one is taken to be as large
 };
 
 class IpcReader final : public FileReader {
@@ -111,9 +120,10 @@ class IpcReader final : public FileReader {
 
   Result<std::unique_ptr<BatchCursor>> stream(std::vector<int> const& columns, ReadOptions const& options,
                                               std::int64_t batch_rows) override {
-    GARUDA_ARROW_TRY_ASSIGN(auto reader, make_reader(input_.file, columns, has_large_batches_ && options.threads != 1),
+    auto const wanted = std::ssize(columns) == schema_->num_fields() ? std::vector<int>() : columns;
+    GARUDA_ARROW_TRY_ASSIGN(auto reader, make_reader(input_.file, wanted, has_large_batches_ && options.threads != 1),
                             ErrorCode::invalid_input, input_.sentence());
-    return std::make_unique<IpcCursor>(input_, columns, std::move(reader), options, batch_rows);
+    return std::make_unique<IpcCursor>(input_, wanted, std::move(reader), options, batch_rows);
   }
 
  private:

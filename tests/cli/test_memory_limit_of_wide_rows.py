@@ -35,6 +35,12 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> pathlib.Path:
             options = {"row_group_size": 4, "use_dictionary": coded, "compression": "zstd"}
             pa.parquet.write_table(rows, folder / f"{name}{mib}.parquet", **options)
         tables.write(folder / f"plain{mib}.arrow", rows, batch_rows=2)
+    # Batches of 40 MiB; `rows` has the longest values.
+    tables.write(folder / "text.arrow", rows.drop_columns("list"), batch_rows=4)
+    items = pa.LargeListArray.from_arrays(np.arange(LONG_VALUES + 1), text)
+    fields = pa.StructArray.from_arrays([text, pa.array(range(LONG_VALUES))], ["a", "b"])
+    tables.write(folder / "nested.arrow", pa.table({"k": np.arange(LONG_VALUES), "items": items, "fields": fields}), batch_rows=2)
+    tables.write(folder / "text.csv", rows.drop_columns("list"))
     return folder
 
 
@@ -109,3 +115,20 @@ def test_values_of_megabytes(folder, tmp_path, name, asked, extension):
         assert limited.read_bytes() == whole.read_bytes()
     else:
         assert tables.read(limited).equals(tables.read(whole))
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        ["join", "text.arrow", "keys.parquet", "--on", "k"],
+        ["join", "text.arrow", "text.arrow", "--on", "k", "--how", "full", "--columns", "left.text,right.k"],
+        ["join", "nested.arrow", "keys.parquet", "--on", "k"],
+        ["group-by", "text.arrow", "--keys", "k", "--agg", "max:text"],
+        ["group-by", "text.arrow", "--agg", "max:text"],
+        ["join", "text.csv", "keys.parquet", "--on", "k"],
+        ["group-by", "text.csv", "--agg", "max:text"],
+    ],
+    ids=["join", "columns", "nested", "groups", "some-columns", "csv-join", "csv-groups"],
+)
+def test_batches_of_long_values(folder, tmp_path, asked):
+    run_within(Garuda(folder, path="cpu"), 64, *asked, "-o", str(tmp_path / "out.arrow"))
