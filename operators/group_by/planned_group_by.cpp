@@ -126,6 +126,9 @@ contract::GroupByShape shape_of(resolve::GroupByRequest const& request,
   if (has_rows) shape.whole = whole_sizes(outlined_table(request.table, request.columns.states, values, keys));
   if (shape.whole && shape.whole->has_keys) shape.whole->row_bytes -= unmoved_bytes(request.columns.states, values);
   shape.output_row_bytes = 16 * request.columns.aggregates.size();
+  for (auto const& aggregate : request.columns.aggregates)
+    if (aggregate.row->finalise == nullptr && aggregate.column)
+      shape.output_row_bytes += materialize::column_row_bytes(request.table, *aggregate.column);
   for (auto const key : request.columns.keys)
     shape.output_row_bytes += materialize::column_row_bytes(request.table, key);
   shape.ordered = request.spec.ordered;
