@@ -138,8 +138,8 @@ class Engine:
     Args:
         device: index or part of a name; None: the fastest by estimate. Software drivers only run when asked for.
         path: "auto", "graphics", "compute", "cuda" or "cpu". An engine of path "cpu" looks for no device.
-        memory_limit: memory of the host beside the inputs, in bytes, or as "2GB", "512MiB"; None: three quarters of
-            what is free.
+        memory_limit: memory of the host beside the inputs and a result that is a table, in bytes, or as "2GB",
+            "512MiB"; None: three quarters of what is free. A stream's result comes in batches that keep within it.
         threads: 4,096 at most; None: all.
         allow_cuda: whether "auto" may take CUDA where Vulkan has a GPU.
         device_memory_limit: None: what the device offers.

@@ -55,6 +55,23 @@ def test_errors_of_calls(call, error: type[garuda.Error], builtin: type[Exceptio
     assert str(raised.value).startswith(raised.value.message) and "\n" not in raised.value.message
 
 
+def test_batches_of_a_stream_keep_within_a_limit() -> None:
+    pyarrow = pytest.importorskip("pyarrow")
+    limit, rows = 16 << 20, 60
+    text = pyarrow.array(["x" * ((1 << 20) - i) for i in range(rows)])
+    lists = pyarrow.ListArray.from_arrays(numpy.arange(rows + 1, dtype="int32"), text)
+    structs = pyarrow.StructArray.from_arrays([text, lists], ["text", "lists"])
+    keys = {"k": list(range(rows))}
+    engine = garuda.Engine(path="cpu", memory_limit=limit)
+    streams = [engine.join_stream({**keys, "v": values}, keys, on="k") for values in (text, lists, structs)]
+    grouped = engine.group_by({**keys, "text": text}, "k")
+    streams += [grouped.stream(("text", how)) for how in ("max", "first")]
+    for stream in streams:
+        batches = list(pyarrow.RecordBatchReader.from_stream(stream))
+        assert sum(batch.num_rows for batch in batches) == rows
+        assert max(batch.get_total_buffer_size() for batch in batches) < limit
+
+
 def test_a_limit_that_cannot_be_kept() -> None:
     big = {"a": range(300_000)}
     with pytest.raises(garuda.LimitExceededError) as raised:
