@@ -43,6 +43,8 @@ _FULFILLED = {"64bit", "longdouble", "strinline", "noforcestorage", "skip_reload
 # Statements that differ by design, each with its reason.
 KNOWN = (
     (re.compile(r"\s*(explain|pragma\s+explain)", re.IGNORECASE), "EXPLAIN has a row more: who runs the statement, and why"),
+    (re.compile(r"\s*copy\b.*\breturn_(files|stats)\b", re.IGNORECASE | re.DOTALL), "COPY gives the paths of its files, in another folder here"),
+    (re.compile(r"\s*insert\b.*\brandom\(\)", re.IGNORECASE | re.DOTALL), "INSERT gives the number of rows, which random() decides"),
 )  # fmt: skip
 
 
