@@ -37,7 +37,6 @@ Lane::~Lane() {
     if (segment.done != nullptr) (void)cudaEventDestroy(segment.done);
     device_.keep_pinned(std::move(segment.memory));
   }
-  for (auto& window : windows_) device_.keep_pinned(std::move(window));
   if (stream_ != nullptr) (void)cudaStreamDestroy(stream_);
 }
 
@@ -95,14 +94,6 @@ Result<void> Lane::download(std::span<std::byte> target, void const* source) {
   if (!target.empty())
     GARUDA_CUDA_TRY(cudaMemcpyAsync(target.data(), source, target.size(), cudaMemcpyDeviceToHost, stream_));
   return wait();
-}
-
-Result<std::byte*> Lane::window(std::size_t index) {
-  auto& window = windows_.at(index);
-  if (window.bytes() == 0) {
-    GARUDA_TRY_ASSIGN(window, device_.take_pinned(kWindowBytes));
-  }
-  return window.data();
 }
 
 Result<void> Lane::check_cancelled() const {

@@ -78,12 +78,7 @@ class Lane {
   /// Waits for the stream, reports nothing: for destructors.
   void drain() noexcept;
 
-  /// Page-locked memory of kWindowBytes, one of two, that stays the lane's. Errors: out_of_memory, device_failure.
-  static constexpr std::uint64_t kWindowBytes = std::uint64_t{8} << 20;
-  Result<std::byte*> window(std::size_t index);
-
   void add_counter(char const* name, std::uint64_t value) const { host_.add_counter(host_.context, name, value); }
-  void note(char const* text) const { host_.add_note(host_.context, text); }
 
  private:
   friend struct Buffer::Release;
@@ -113,7 +108,6 @@ class Lane {
   std::uint64_t held_bytes_ = 0;
   std::array<Segment, 2> segments_;
   std::size_t next_segment_ = 0;
-  std::array<PinnedMemory, 2> windows_;
   std::vector<void*> registered_;
   std::vector<Phase> phases_;
   std::vector<cudaEvent_t> events_;  // not in use

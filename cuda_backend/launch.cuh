@@ -1,4 +1,4 @@
-// How kernels are started, and what they share: threads of a grid, searches in sorted arrays.
+// How kernels are started, and how their threads are numbered.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -20,9 +20,15 @@ struct Grid {
 /// Starts `kernel` on the lane's stream. Errors: device_failure, out_of_memory.
 template <class... Parameters, class... Arguments>
 Result<void> launch(Lane& lane, Grid const& grid, void (*kernel)(Parameters...), Arguments const&... arguments) {
-  if (grid.shared_bytes > 0)
+  if (grid.shared_bytes > 0) {
+    // Kernels are the device's: lanes that start one side by side all allow it the most, whatever they ask for.
+    auto const* const function = reinterpret_cast<void const*>(kernel);
+    cudaFuncAttributes attributes{};
+    GARUDA_CUDA_TRY(cudaFuncGetAttributes(&attributes, function));
+    auto const most = lane.device().traits().shared_bytes - attributes.sharedSizeBytes;
     GARUDA_CUDA_TRY(
-        cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(grid.shared_bytes)));
+        cudaFuncSetAttribute(function, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(most)));
+  }
   kernel<<<static_cast<unsigned>(grid.blocks), grid.threads, grid.shared_bytes, lane.stream()>>>(arguments...);
   return lane.launched();
 }
@@ -41,33 +47,5 @@ Result<void> launch_over(Lane& lane, std::uint64_t items, void (*kernel)(Paramet
 
 __device__ inline std::uint64_t global_thread() { return std::uint64_t{blockIdx.x} * blockDim.x + threadIdx.x; }
 __device__ inline std::uint64_t grid_threads() { return std::uint64_t{gridDim.x} * blockDim.x; }
-
-/// First position in [low, high) of ascending `values` whose value is not below `value`; `high` when there is none.
-template <class T, class Position>
-__device__ Position lower_bound(T const* values, Position low, Position high, T value) {
-  while (low < high) {
-    auto const middle = low + (high - low) / 2;
-    if (values[middle] < value) {
-      low = middle + 1;
-    } else {
-      high = middle;
-    }
-  }
-  return low;
-}
-
-/// First position whose value is above `value`.
-template <class T, class Position>
-__device__ Position upper_bound(T const* values, Position low, Position high, T value) {
-  while (low < high) {
-    auto const middle = low + (high - low) / 2;
-    if (value < values[middle]) {
-      high = middle;
-    } else {
-      low = middle + 1;
-    }
-  }
-  return low;
-}
 
 }  // namespace garuda::cuda_backend

@@ -142,15 +142,13 @@ Result<PartitionedSide> partition_by_passes(Lane& lane, GarudaCudaColumn const& 
   Pass first;
   first.pass.rows = rows;
   first.pass.bits = shape.bits <= kMostPassBits ? shape.bits : shape.bits / 2;
-  auto const lowest = shape.leading ? 8 * keys.bytes - shape.bits : 0;
-  first.pass.shift = lowest + shape.bits - first.pass.bits;
+  first.pass.shift = shape.bits - first.pass.bits;
   first.pass.mixed = shape.mixed;
   first.pass.tile_items = tile_items(lane, rows, keys.bytes, columns, shape.tile_items);
   GARUDA_TRY_ASSIGN(auto side, run_pass(lane, first, keys, columns));
   if (first.pass.bits == shape.bits) return side;
   Pass second;
   second.pass.rows = rows;
-  second.pass.shift = lowest;
   second.pass.bits = shape.bits - first.pass.bits;
   second.pass.bits_before = first.pass.bits;
   second.pass.tile_items = first.pass.tile_items;
@@ -159,8 +157,6 @@ Result<PartitionedSide> partition_by_passes(Lane& lane, GarudaCudaColumn const& 
   for (std::size_t c = 0; c < columns.size(); ++c) moved.push_back({side.columns[c].address(), columns[c].bytes});
   return run_pass(lane, second, {side.keys.address(), keys.bytes}, moved);
 }
-
-}  // namespace
 
 Result<Buffer> mix_keys(Lane& lane, GarudaCudaColumn const& keys, std::uint32_t rows) {
   GARUDA_TRY_ASSIGN(auto mixed, lane.allocate(std::uint64_t{rows} * keys.bytes, "mixed keys"));
@@ -171,6 +167,7 @@ Result<Buffer> mix_keys(Lane& lane, GarudaCudaColumn const& keys, std::uint32_t 
   return mixed;
 }
 
+/// Keys and one column, kRowNumbers or another, sorted, stable, by the low `bits` bits of the keys; without starts.
 Result<PartitionedSide> sort_by_key(Lane& lane, GarudaCudaColumn const& keys, std::uint32_t rows,
                                     GarudaCudaColumn const& column, std::uint32_t bits) {
   Buffer numbers;
@@ -192,11 +189,13 @@ Result<PartitionedSide> sort_by_key(Lane& lane, GarudaCudaColumn const& keys, st
   return side;
 }
 
+}  // namespace
+
 Result<PartitionedSide> partition(Lane& lane, GarudaCudaColumn const& keys, std::uint32_t rows,
                                   std::span<GarudaCudaColumn const> columns, PartitionShape const& shape) {
   GARUDA_EXPECTS(columns.size() <= GARUDA_CUDA_MAX_COLUMNS && shape.bits <= kMostPartitionBits);
   bool const sorts = shape.by == PartitionBy::automatic ? rows >= kSortedRows : shape.by == PartitionBy::sort;
-  if (columns.size() != 1 || shape.leading || !sorts) return partition_by_passes(lane, keys, rows, columns, shape);
+  if (columns.size() != 1 || !sorts) return partition_by_passes(lane, keys, rows, columns, shape);
   Buffer mixed;
   auto sorted_by = keys;
   if (shape.mixed) {

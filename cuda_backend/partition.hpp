@@ -1,4 +1,4 @@
-// Rows brought into the order of their keys: radix partitions by low bits, or sorted, with columns or row numbers.
+// Rows brought into radix partitions by the low bits of their keys, with columns or row numbers.
 #pragma once
 
 #include <bit>
@@ -27,7 +27,6 @@ enum class PartitionBy : std::uint8_t { automatic, passes, sort };
 struct PartitionShape {
   std::uint32_t bits = 0;
   bool mixed = false;                       ///< keys are mixed first, and stay so
-  bool leading = false;                     ///< by the leading bits instead of the low ones; always by passes
   std::uint32_t tile_items = 0;             ///< rows of a thread where no values are of 8 bytes: 8, 16; 0: what suits
   PartitionBy by = PartitionBy::automatic;  ///< other than one column always go by passes
 };
@@ -48,16 +47,9 @@ Result<void> with_key(std::uint32_t bytes, Use const& use) {
   return bytes == 4 ? use(std::uint32_t{}) : use(std::uint64_t{});
 }
 
-/// Mixes `rows` keys. Waits for nothing. Errors: limit_exceeded, out_of_memory, device_failure; of what follows too.
-Result<Buffer> mix_keys(Lane& lane, GarudaCudaColumn const& keys, std::uint32_t rows);
-
-/// Keys and one column, kRowNumbers or another, sorted, stable, by the low `bits` bits of the keys; without starts.
-Result<PartitionedSide> sort_by_key(Lane& lane, GarudaCudaColumn const& keys, std::uint32_t rows,
-                                    GarudaCudaColumn const& column, std::uint32_t bits);
-
-/// Partitions `rows` keys by their low bits, or the leading ones, in one pass or two, with `columns`, kRowNumbers among
+/// Partitions `rows` keys by their low bits, in one pass or two, with `columns`, kRowNumbers among
 /// them; at most GARUDA_CUDA_MAX_COLUMNS. Waits for nothing. Partitions are numbered by these bits; their rows come in
-/// any order, the same in all columns.
+/// any order, the same in all columns. Errors: limit_exceeded, out_of_memory, device_failure.
 Result<PartitionedSide> partition(Lane& lane, GarudaCudaColumn const& keys, std::uint32_t rows,
                                   std::span<GarudaCudaColumn const> columns, PartitionShape const& shape);
 

@@ -7,10 +7,10 @@
 #include "cuda_backend/border.hpp"
 #include "cuda_backend/device.hpp"
 #include "cuda_backend/group_by/groups.hpp"
+#include "cuda_backend/group_by/numbered_states.hpp"
 #include "cuda_backend/group_by/resident_group_by.hpp"
 #include "cuda_backend/histogram.hpp"
 #include "cuda_backend/imported_memory.hpp"
-#include "cuda_backend/join/join.hpp"
 #include "cuda_backend/join/resident_join.hpp"
 #include "cuda_backend/lane.hpp"
 #include "cuda_backend/status.hpp"
@@ -28,6 +28,11 @@ struct Handle {
   std::unique_ptr<Object> object;
 };
 
+struct NumberedGroups {
+  backend::Groups groups;
+  backend::NumberedStates states{};  ///< of the last aggregate
+};
+
 }  // namespace
 
 struct GarudaCudaDevice {
@@ -36,8 +41,7 @@ struct GarudaCudaDevice {
 struct GarudaCudaLane {
   std::unique_ptr<backend::Lane> lane;
 };
-struct GarudaCudaJoin : Handle<backend::Join> {};
-struct GarudaCudaGroups : Handle<backend::Groups> {};
+struct GarudaCudaGroups : Handle<NumberedGroups> {};
 struct GarudaCudaBuffer : Handle<backend::Buffer> {};
 struct GarudaCudaImported : Handle<backend::ImportedMemory> {};
 struct GarudaCudaResidentJoin : Handle<backend::ResidentJoin> {};
@@ -133,51 +137,25 @@ void close_lane(GarudaCudaLane* lane) {
   (void)closed->lane->device().enter();
 }
 
-std::int32_t begin_join(GarudaCudaLane* lane, GarudaCudaJoinSlice const* slice, GarudaCudaJoin** join,
-                        GarudaCudaError* error) {
-  return begin(lane, error, join, [&](backend::Lane& own) { return backend::Join::begin(own, *slice); });
-}
-
-std::int32_t join_count(GarudaCudaJoin* join, std::uint64_t* count, GarudaCudaError* error) {
-  return fetch(join->lane, error, count, [&] { return join->object->count(); });
-}
-
-std::int32_t join_pairs(GarudaCudaJoin* join, std::uint64_t first, std::uint64_t count, GarudaCudaRowPair* pairs,
-                        GarudaCudaError* error) {
-  return on_lane(join->lane, error, [&] { return join->object->pairs(first, {pairs, count}); });
-}
-
-std::int32_t join_mark(GarudaCudaJoin* join, std::uint32_t is_left, std::uint64_t count, std::uint64_t* words,
-                       GarudaCudaError* error) {
-  return on_lane(join->lane, error, [&] { return join->object->mark(is_left != 0, {words, count}); });
-}
-
-std::int32_t begin_groups(GarudaCudaLane* lane, GarudaCudaGroupSlice const* slice, GarudaCudaGroups** groups,
-                          GarudaCudaError* error) {
-  return begin(lane, error, groups, [&](backend::Lane& own) -> Result<std::unique_ptr<backend::Groups>> {
-    return std::make_unique<backend::Groups>(own, *slice);
+std::int32_t begin_groups(GarudaCudaLane* lane, GarudaCudaGroupKeys const* keys, GarudaCudaGroups** groups,
+                          GarudaCudaNumberedRows* numbered, GarudaCudaError* error) {
+  return begin(lane, error, groups, [&](backend::Lane& own) -> Result<std::unique_ptr<NumberedGroups>> {
+    GARUDA_TRY_ASSIGN(auto found, backend::Groups::find(own, *keys));
+    *numbered = {reinterpret_cast<std::uint64_t>(found.heads()), reinterpret_cast<std::uint64_t>(found.ids()),
+                 found.size()};
+    return std::make_unique<NumberedGroups>(NumberedGroups{std::move(found)});
   });
 }
 
-std::int32_t find_groups(GarudaCudaGroups* groups, std::uint64_t* count, GarudaCudaError* error) {
-  return fetch(groups->lane, error, count, [&] { return groups->object->find(); });
-}
-
-std::int32_t group_heads(GarudaCudaGroups* groups, std::uint64_t count, std::uint32_t* heads, GarudaCudaError* error) {
-  return on_lane(groups->lane, error, [&] { return groups->object->heads({heads, count}); });
-}
-
-std::int32_t group_ids(GarudaCudaGroups* groups, std::uint64_t count, std::uint32_t* ids, GarudaCudaError* error) {
-  return on_lane(groups->lane, error, [&] { return groups->object->ids({ids, count}); });
-}
-
-std::int32_t aggregate(GarudaCudaGroups* groups, GarudaCudaAggregate const* input, std::uint64_t* num_windows,
+std::int32_t aggregate(GarudaCudaGroups* groups, GarudaCudaAggregate const* column, GarudaCudaStates* states,
                        GarudaCudaError* error) {
-  return fetch(groups->lane, error, num_windows, [&] { return groups->object->aggregate(*input); });
-}
-
-std::int32_t fetch_states(GarudaCudaGroups* groups, GarudaCudaStates const* states, GarudaCudaError* error) {
-  return on_lane(groups->lane, error, [&] { return groups->object->fetch(*states); });
+  return fetch(groups->lane, error, states, [&]() -> Result<GarudaCudaStates> {
+    auto& numbered = *groups->object;
+    numbered.states = {};
+    GARUDA_TRY_ASSIGN(numbered.states, backend::accumulate(groups->lane, numbered.groups, *column));
+    GARUDA_TRY(groups->lane.wait());
+    return numbered.states.view();
+  });
 }
 
 std::int32_t create_buffer(GarudaCudaLane* lane, std::uint64_t bytes, GarudaCudaBuffer** buffer, std::uint64_t* address,
@@ -194,6 +172,7 @@ std::int32_t create_buffer(GarudaCudaLane* lane, std::uint64_t bytes, GarudaCuda
 std::int32_t upload(GarudaCudaLane* lane, std::uint64_t address, void const* source, std::uint64_t bytes,
                     GarudaCudaError* error) {
   return on_lane(*lane->lane, error, [&]() -> Result<void> {
+    GARUDA_TRY(lane->lane->step("upload", bytes));
     GARUDA_TRY(lane->lane->upload(reinterpret_cast<void*>(address), {static_cast<std::byte const*>(source), bytes}));
     return lane->lane->wait();
   });
@@ -201,7 +180,8 @@ std::int32_t upload(GarudaCudaLane* lane, std::uint64_t address, void const* sou
 
 std::int32_t download(GarudaCudaLane* lane, std::uint64_t address, void* target, std::uint64_t bytes,
                       GarudaCudaError* error) {
-  return on_lane(*lane->lane, error, [&] {
+  return on_lane(*lane->lane, error, [&]() -> Result<void> {
+    GARUDA_TRY(lane->lane->step("download", bytes));
     return lane->lane->download({static_cast<std::byte*>(target), bytes}, reinterpret_cast<void const*>(address));
   });
 }
@@ -230,16 +210,22 @@ std::int32_t count_bins(GarudaCudaLane* lane, GarudaCudaHistogram const* histogr
 }
 
 std::int32_t begin_resident_join(GarudaCudaLane* lane, GarudaCudaResidentTable const* left,
-                                 GarudaCudaResidentTable const* right, std::uint64_t expected_rows,
+                                 GarudaCudaResidentTable const* right, std::uint32_t parts, std::uint64_t expected_rows,
                                  GarudaCudaResidentTuning const* tuning, GarudaCudaResidentJoin** join,
                                  GarudaCudaError* error) {
   return begin(lane, error, join, [&](backend::Lane& own) {
-    return backend::ResidentJoin::create(own, *left, *right, expected_rows, *tuning);
+    return backend::ResidentJoin::create(own, *left, *right, static_cast<GarudaCudaJoinParts>(parts), expected_rows,
+                                         *tuning);
   });
 }
 
 std::int32_t run_resident_join(GarudaCudaResidentJoin* join, GarudaCudaResidentRows* rows, GarudaCudaError* error) {
   return fetch(join->lane, error, rows, [&] { return join->object->run(); });
+}
+
+std::int32_t mark_resident_join(GarudaCudaResidentJoin* join, std::uint32_t is_left, std::uint64_t count,
+                                std::uint64_t* words, GarudaCudaError* error) {
+  return on_lane(join->lane, error, [&] { return join->object->mark(is_left != 0, {words, count}); });
 }
 
 std::int32_t begin_resident_group_by(GarudaCudaLane* lane, GarudaCudaColumn const* key, std::uint64_t rows,
@@ -268,17 +254,8 @@ constexpr GarudaCudaApi kApi{
     trim,
     open_lane,
     close_lane,
-    begin_join,
-    join_count,
-    join_pairs,
-    join_mark,
-    destroy<GarudaCudaJoin>,
     begin_groups,
-    find_groups,
-    group_heads,
-    group_ids,
     aggregate,
-    fetch_states,
     destroy<GarudaCudaGroups>,
     create_buffer,
     upload,
@@ -290,6 +267,7 @@ constexpr GarudaCudaApi kApi{
     count_bins,
     begin_resident_join,
     run_resident_join,
+    mark_resident_join,
     destroy<GarudaCudaResidentJoin>,
     begin_resident_group_by,
     run_resident_group_by,

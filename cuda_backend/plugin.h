@@ -12,7 +12,7 @@ extern "C" {
 #endif
 
 /* Of this file: raised with every change of a structure or a function. */
-#define GARUDA_CUDA_ABI_VERSION 5u
+#define GARUDA_CUDA_ABI_VERSION 6u
 
 typedef enum GarudaCudaCode {
   GARUDA_CUDA_OK = 0,
@@ -53,7 +53,6 @@ typedef struct GarudaCudaHost {
   int32_t (*is_cancelled)(void* context);
   void (*add_phase)(void* context, char const* name, uint64_t ns, uint64_t bytes, uint64_t items);
   void (*add_counter)(void* context, char const* name, uint64_t value);
-  void (*add_note)(void* context, char const* text);
 } GarudaCudaHost;
 
 typedef enum GarudaCudaUpload { GARUDA_CUDA_STAGE = 0, GARUDA_CUDA_REGISTER = 1 } GarudaCudaUpload;
@@ -63,51 +62,21 @@ typedef struct GarudaCudaLaneOptions {
   uint32_t upload;              /* GarudaCudaUpload */
 } GarudaCudaLaneOptions;
 
-typedef enum GarudaCudaJoinMethod {
-  GARUDA_CUDA_JOIN_AUTOMATIC = 0,
-  GARUDA_CUDA_JOIN_PARTITIONED, /* rows of slices sorted by the leading bits of their hash, so that accesses to the
-                                   table stay near; of resident tables a table in shared memory for each partition */
-  GARUDA_CUDA_JOIN_TABLE,       /* one table in device memory, for build sides that fit the L2 cache */
-  GARUDA_CUDA_JOIN_MERGE        /* both sides sorted by key */
-} GarudaCudaJoinMethod;
-
-/* One build × probe slice: keys in host memory that outlive the join; at most 2^24 rows a side. */
-typedef struct GarudaCudaJoinSlice {
-  void const* left_keys;
-  void const* right_keys;
-  uint32_t left_rows;
-  uint32_t right_rows;
-  uint32_t key_bits; /* 32 or 64 */
-  uint32_t method;   /* GarudaCudaJoinMethod */
-  uint32_t build_is_left;
-} GarudaCudaJoinSlice;
-
-typedef struct GarudaCudaRowPair {
-  uint32_t left;
-  uint32_t right;
-} GarudaCudaRowPair;
-
-typedef enum GarudaCudaGroupMethod {
-  GARUDA_CUDA_GROUP_AUTOMATIC = 0,
-  GARUDA_CUDA_GROUP_HASH,        /* one table in device memory, addressed directly where that is allowed */
-  GARUDA_CUDA_GROUP_PARTITIONED, /* the same of rows sorted by the leading bits of their hash; not of words */
-  GARUDA_CUDA_GROUP_SORTED       /* rows sorted by key */
-} GarudaCudaGroupMethod;
-
-typedef struct GarudaCudaGroupSlice {
-  void const* keys;             /* key_bits 32 or 64: num_rows words */
-  uint32_t const* const* words; /* num_words columns of num_rows words */
-  uint64_t min_key;             /* of `keys` */
-  uint64_t max_key;
+/* The keys of rows in device memory. Without keys all rows are one group. */
+typedef struct GarudaCudaGroupKeys {
+  uint64_t address;         /* `rows` words, or `num_words` columns of `rows` 32-bit words one behind the other */
   uint64_t expected_groups; /* 0: not known */
-  uint32_t num_rows;        /* 1 to 2^24 */
-  uint32_t key_bits;        /* 0: words, or no keys */
-  uint32_t num_words;       /* 0: keys, or none */
-  uint32_t shared_low_bits; /* lowest bits that are equal in all `keys` */
-  uint32_t allow_direct;    /* slots may be key - min */
-  uint32_t force_direct;
-  uint32_t method; /* GarudaCudaGroupMethod; slots that are forced to be direct are of the first two */
-} GarudaCudaGroupSlice;
+  uint32_t rows;            /* 1 to 2^30 */
+  uint32_t key_bits;        /* 32 or 64; 0: several words, or no keys */
+  uint32_t num_words;       /* of several words; else 0 */
+} GarudaCudaGroupKeys;
+
+/* Rows and their groups, in the order of the groups' first rows; addresses of device memory. */
+typedef struct GarudaCudaNumberedRows {
+  uint64_t heads; /* a group: its first row, 32 bits */
+  uint64_t ids;   /* a row: its group, 32 bits */
+  uint32_t groups;
+} GarudaCudaNumberedRows;
 
 /* As garuda::contract::ValueKind. */
 typedef enum GarudaCudaValueKind {
@@ -127,30 +96,33 @@ typedef enum GarudaCudaValueKind {
 #define GARUDA_CUDA_MIN 4u
 #define GARUDA_CUDA_MAX 8u
 
+/* A column in device memory, and what is wanted of it. */
 typedef struct GarudaCudaAggregate {
-  uint32_t const* values;   /* in host memory; NULL without values */
-  uint32_t const* validity; /* NULL: no nulls */
-  uint32_t kind;            /* GarudaCudaValueKind */
+  uint64_t values;   /* address; 0 without values */
+  uint64_t validity; /* address of a bit a row; 0: no nulls */
+  uint32_t kind;     /* GarudaCudaValueKind */
   uint32_t states;
 } GarudaCudaAggregate;
 
-/* Where the states of an aggregate go; arrays of states that were not asked for are NULL. Sizes, meaning and order as
- * garuda::contract::AggregateState, a group each. */
+/* Addresses of the states of all groups in device memory, 0 of those that were not asked for: 64-bit words, of each
+ * group so many as are named here, low word first. Extremes are ordered, windows and flags have the meaning of
+ * garuda::contract::AggregateState. */
 typedef struct GarudaCudaStates {
-  uint64_t* counts;
-  uint64_t* sums;   /* 2 words, int128: 4 */
-  uint64_t* minima; /* 1 word, int128: 2 */
-  uint64_t* maxima;
-  uint8_t* flags;        /* floats: special values */
-  uint8_t* first_window; /* floats */
-  uint64_t* offsets;     /* floats: groups + 1 */
-  uint64_t* windows;     /* floats: 2 words a window */
+  uint64_t counts;       /* 1 */
+  uint64_t sums;         /* integers of 32 bits 1, of 64 bits 2; of 128 bits 2 for the sum of the values' low words,
+                            which are unsigned, then 2 for that of the high ones */
+  uint64_t minima;       /* 1; of 128 bits 2 */
+  uint64_t maxima;       /* 1; of 128 bits 2 */
+  uint64_t flags;        /* floats: 1 */
+  uint64_t windows;      /* floats: 2 a window */
+  uint32_t first_window; /* of every group */
+  uint32_t num_windows;  /* of every group */
 } GarudaCudaStates;
 
-/* A column in device memory, rows × word_bytes. */
+/* A column in device memory, rows × bytes. */
 typedef struct GarudaCudaColumn {
-  uint64_t address;
-  uint32_t bytes; /* of a value: 4 or 8 */
+  uint64_t address; /* 0 in the columns of a table: the row numbers, of 4 bytes */
+  uint32_t bytes;   /* of a value: 4 or 8 */
 } GarudaCudaColumn;
 
 #define GARUDA_CUDA_MAX_COLUMNS 16u
@@ -168,18 +140,31 @@ typedef enum GarudaCudaPayload {
   GARUDA_CUDA_PAYLOAD_GATHER         /* by row number, when the result is written */
 } GarudaCudaPayload;
 
+typedef enum GarudaCudaBuildSide {
+  GARUDA_CUDA_BUILD_AUTOMATIC = 0, /* the smaller side, the left one of two equal ones */
+  GARUDA_CUDA_BUILD_LEFT,
+  GARUDA_CUDA_BUILD_RIGHT
+} GarudaCudaBuildSide;
+
 /* How a resident join runs; 0 of each: chosen. */
 typedef struct GarudaCudaResidentTuning {
-  uint32_t method;         /* GarudaCudaJoinMethod */
-  uint32_t payload;        /* GarudaCudaPayload, of method partitioned; the others gather */
+  uint32_t build;          /* GarudaCudaBuildSide */
+  uint32_t payload;        /* GarudaCudaPayload */
   uint32_t partition_rows; /* build rows that a partition should have at most */
   uint32_t partition_by;   /* 1: passes over keys and columns, 2: CUB's radix sort, of one column */
   uint32_t tile_items;     /* rows of a thread in a pass over values of 4 bytes: 8, 16 */
 } GarudaCudaResidentTuning;
 
+/* What a resident join writes. */
+typedef enum GarudaCudaJoinParts {
+  GARUDA_CUDA_JOIN_ROWS = 0, /* keys and columns */
+  GARUDA_CUDA_JOIN_COLUMNS,  /* columns alone */
+  GARUDA_CUDA_JOIN_NOTHING   /* rows are counted */
+} GarudaCudaJoinParts;
+
 typedef struct GarudaCudaResidentRows {
   uint64_t rows;
-  GarudaCudaColumn key;
+  GarudaCudaColumn key;                           /* without memory unless keys are written; likewise the columns */
   GarudaCudaColumn left[GARUDA_CUDA_MAX_COLUMNS]; /* as many as the tables have */
   GarudaCudaColumn right[GARUDA_CUDA_MAX_COLUMNS];
 } GarudaCudaResidentRows;
@@ -237,7 +222,6 @@ typedef struct GarudaCudaImport {
 
 typedef struct GarudaCudaDevice GarudaCudaDevice;
 typedef struct GarudaCudaLane GarudaCudaLane;
-typedef struct GarudaCudaJoin GarudaCudaJoin;
 typedef struct GarudaCudaGroups GarudaCudaGroups;
 typedef struct GarudaCudaBuffer GarudaCudaBuffer;
 typedef struct GarudaCudaImported GarudaCudaImported;
@@ -265,27 +249,12 @@ typedef struct GarudaCudaApi {
                        GarudaCudaLane** lane, GarudaCudaError* error);
   void (*close_lane)(GarudaCudaLane* lane);
 
-  /* The contract of garuda::contract::JoinKernel. */
-  int32_t (*begin_join)(GarudaCudaLane* lane, GarudaCudaJoinSlice const* slice, GarudaCudaJoin** join,
-                        GarudaCudaError* error);
-  int32_t (*join_count)(GarudaCudaJoin* join, uint64_t* count, GarudaCudaError* error);
-  int32_t (*join_pairs)(GarudaCudaJoin* join, uint64_t first, uint64_t count, GarudaCudaRowPair* pairs,
-                        GarudaCudaError* error);
-  /* `count` words: ceil(rows of the side / 64). */
-  int32_t (*join_mark)(GarudaCudaJoin* join, uint32_t is_left, uint64_t count, uint64_t* words, GarudaCudaError* error);
-  void (*end_join)(GarudaCudaJoin* join);
-
-  /* The contract of garuda::contract::GroupByKernel. */
-  int32_t (*begin_groups)(GarudaCudaLane* lane, GarudaCudaGroupSlice const* slice, GarudaCudaGroups** groups,
-                          GarudaCudaError* error);
-  int32_t (*find_groups)(GarudaCudaGroups* groups, uint64_t* count, GarudaCudaError* error);
-  int32_t (*group_heads)(GarudaCudaGroups* groups, uint64_t count, uint32_t* heads, GarudaCudaError* error);
-  int32_t (*group_ids)(GarudaCudaGroups* groups, uint64_t count, uint32_t* ids, GarudaCudaError* error);
-  /* Computes; `num_windows` of all groups, 0 unless floats are summed. */
-  int32_t (*aggregate)(GarudaCudaGroups* groups, GarudaCudaAggregate const* input, uint64_t* num_windows,
+  /* Numbers the groups of rows; blocks. What `numbered` names is good until the groups end. */
+  int32_t (*begin_groups)(GarudaCudaLane* lane, GarudaCudaGroupKeys const* keys, GarudaCudaGroups** groups,
+                          GarudaCudaNumberedRows* numbered, GarudaCudaError* error);
+  /* Computes states, exact whatever the order of rows; blocks. They are good until the next call. */
+  int32_t (*aggregate)(GarudaCudaGroups* groups, GarudaCudaAggregate const* column, GarudaCudaStates* states,
                        GarudaCudaError* error);
-  /* Copies what the last `aggregate` computed. */
-  int32_t (*fetch_states)(GarudaCudaGroups* groups, GarudaCudaStates const* states, GarudaCudaError* error);
   void (*end_groups)(GarudaCudaGroups* groups);
 
   /* Device memory of one's own, for tables that stay there. */
@@ -304,12 +273,17 @@ typedef struct GarudaCudaApi {
   /* Clears the counts, then counts; blocks. Phases "clear" and "count". */
   int32_t (*count_bins)(GarudaCudaLane* lane, GarudaCudaHistogram const* histogram, GarudaCudaError* error);
 
-  /* Joins of tables in device memory, rows of the result in any order. Each run blocks and reports its phases. */
+  /* Joins of tables in device memory, rows of the result in any order. `parts`: GarudaCudaJoinParts. Each run blocks
+   * and reports its phases. */
   int32_t (*begin_resident_join)(GarudaCudaLane* lane, GarudaCudaResidentTable const* left,
-                                 GarudaCudaResidentTable const* right, uint64_t expected_rows,
+                                 GarudaCudaResidentTable const* right, uint32_t parts, uint64_t expected_rows,
                                  GarudaCudaResidentTuning const* tuning, GarudaCudaResidentJoin** join,
                                  GarudaCudaError* error);
   int32_t (*run_resident_join)(GarudaCudaResidentJoin* join, GarudaCudaResidentRows* rows, GarudaCudaError* error);
+  /* After a run of tables that are not empty and whose one column is the row numbers: sets the bits of one side's rows
+   * that have a match, clears the others. `count` words of host memory: ceil(rows of the side / 64). Blocks. */
+  int32_t (*mark_resident_join)(GarudaCudaResidentJoin* join, uint32_t is_left, uint64_t count, uint64_t* words,
+                                GarudaCudaError* error);
   void (*end_resident_join)(GarudaCudaResidentJoin* join);
 
   /* Group-bys of columns in device memory by one key, groups in any order. Each run blocks and reports its phases. */

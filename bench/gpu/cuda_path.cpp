@@ -21,9 +21,6 @@
 namespace garuda::bench {
 namespace {
 
-static_assert(static_cast<int>(JoinMethod::partitioned) == GARUDA_CUDA_JOIN_PARTITIONED);
-static_assert(static_cast<int>(JoinMethod::global) == GARUDA_CUDA_JOIN_TABLE);
-static_assert(static_cast<int>(JoinMethod::sorted) == GARUDA_CUDA_JOIN_MERGE);
 static_assert(static_cast<int>(Payload::carry) == GARUDA_CUDA_PAYLOAD_CARRY);
 static_assert(static_cast<int>(Payload::gather) == GARUDA_CUDA_PAYLOAD_GATHER);
 
@@ -33,8 +30,7 @@ Result<GarudaCudaResidentTuning> parse_cuda_tuning(std::string const& text) {
   using resolve::choice_knob;
   using resolve::number_knob;
   using Tuning = GarudaCudaResidentTuning;
-  std::array const knobs{choice_knob("method", resolve::kJoinMethodChoices, &Tuning::method),
-                         choice_knob("payload", resolve::kPayloadChoices, &Tuning::payload),
+  std::array const knobs{choice_knob("payload", resolve::kPayloadChoices, &Tuning::payload),
                          number_knob("partition_rows", 1, 1 << 30, &Tuning::partition_rows),
                          choice_knob("partition_by", kPartitionBy, &Tuning::partition_by),
                          number_knob("tile_items", 8, 16, &Tuning::tile_items)};
@@ -55,12 +51,6 @@ Result<std::uint32_t> find_same(std::vector<GarudaCudaTraits> const& devices, De
     if (std::ranges::equal(devices[i].uuid, uuid)) return i;
   return fail(ErrorCode::no_device, "the Vulkan device is no CUDA device");
 }
-
-/// Device memory of one's own. Destroyed before its device.
-struct DeviceMemory {
-  std::uint64_t address = 0;
-  std::shared_ptr<GarudaCudaBuffer> buffer;
-};
 
 /// A device opened for timing, with one lane. Does not move.
 class CudaBench {
@@ -84,34 +74,16 @@ class CudaBench {
   }
 
   GarudaCudaApi const& api() const noexcept { return device_->api(); }
-  GarudaCudaLane* lane() const noexcept { return lanes_.front()->handle(); }
+  cuda::CudaLane const& own_lane() const noexcept { return *lanes_.front(); }
+  GarudaCudaLane* lane() const noexcept { return own_lane().handle(); }
   GarudaCudaTraits const& traits() const noexcept { return device_->traits(); }
 
-  /// Calls a function of the plug-in that ends its arguments with where an error goes.
-  template <class Function, class... Arguments>
-  static Result<void> call(Function* function, Arguments... arguments) {
-    GarudaCudaError error{};
-    return cuda::cuda_result(function(arguments..., &error), error);
-  }
-
-  Result<DeviceMemory> allocate(std::uint64_t bytes) {
-    GarudaCudaBuffer* buffer = nullptr;
-    DeviceMemory memory;
-    GARUDA_TRY(call(api().create_buffer, lane(), bytes, &buffer, &memory.address));
-    memory.buffer = {buffer, api().destroy_buffer};
-    return memory;
-  }
-  Result<DeviceMemory> upload(std::span<std::byte const> values) {
-    GARUDA_TRY_ASSIGN(auto memory, allocate(values.size()));
-    GARUDA_TRY(call(api().upload, lane(), memory.address, values.data(), values.size()));
-    return memory;
-  }
   Result<Table> download(Schema const& schema, std::vector<std::uint64_t> const& columns, std::uint64_t rows) {
     TableBuilder builder(rows);
     for (std::size_t c = 0; c < schema.size(); ++c)
       GARUDA_TRY(builder.add_column(schema[c], [&](std::byte* values) {
         auto const bytes = rows * static_cast<std::uint64_t>(byte_width(schema[c].type));
-        return call(api().download, lane(), columns[c], values, bytes);
+        return cuda::call(api().download, lane(), columns[c], values, bytes);
       }));
     return builder.finish();
   }
@@ -180,11 +152,11 @@ class CudaPath final : public ResidentPath {
     GARUDA_TRY_ASSIGN(auto const left_table, resident_table(left));
     GARUDA_TRY_ASSIGN(auto const right_table, resident_table(right));
     GarudaCudaResidentJoin* begun = nullptr;
-    GARUDA_TRY(CudaBench::call(api().begin_resident_join, bench_->lane(), &left_table, &right_table, expected_rows,
-                               &tuning_, &begun));
+    GARUDA_TRY(cuda::call(api().begin_resident_join, bench_->lane(), &left_table, &right_table, GARUDA_CUDA_JOIN_ROWS,
+                          expected_rows, &tuning_, &begun));
     std::shared_ptr<GarudaCudaResidentJoin> const join(begun, api().end_resident_join);
     auto const rows = std::make_shared<GarudaCudaResidentRows>();
-    auto const run = [this, join, rows] { return CudaBench::call(api().run_resident_join, join.get(), rows.get()); };
+    auto const run = [this, join, rows] { return cuda::call(api().run_resident_join, join.get(), rows.get()); };
     ResidentQuery query;
     query.prepare = [run, rows]() -> Result<std::uint64_t> {
       GARUDA_TRY(run());
@@ -211,12 +183,12 @@ class CudaPath final : public ResidentPath {
       aggregates.push_back({table.columns[1].address, cuda_kind_of(table.schema[1].type), function_of(function)});
     GarudaCudaColumn const key{table.columns[0].address, table.width(0)};
     GarudaCudaResidentGroupBy* begun = nullptr;
-    GARUDA_TRY(CudaBench::call(api().begin_resident_group_by, bench_->lane(), &key, table.rows, aggregates.data(),
-                               static_cast<std::uint32_t>(aggregates.size()), expected_groups, &begun));
+    GARUDA_TRY(cuda::call(api().begin_resident_group_by, bench_->lane(), &key, table.rows, aggregates.data(),
+                          static_cast<std::uint32_t>(aggregates.size()), expected_groups, &begun));
     std::shared_ptr<GarudaCudaResidentGroupBy> const group_by(begun, api().end_resident_group_by);
     auto const groups = std::make_shared<GarudaCudaResidentGroups>();
     auto const run = [this, group_by, groups] {
-      return CudaBench::call(api().run_resident_group_by, group_by.get(), groups.get());
+      return cuda::call(api().run_resident_group_by, group_by.get(), groups.get());
     };
     ResidentQuery query;
     query.prepare = [run, groups]() -> Result<std::uint64_t> {
@@ -237,27 +209,25 @@ class CudaPath final : public ResidentPath {
 
   Result<ResidentQuery> histogram(UploadedTable const& table, std::uint64_t bins,
                                   HistogramSetting const& setting) override {
-    GARUDA_TRY_ASSIGN(auto counts, bench_->allocate(bins * 4));
+    GARUDA_TRY_ASSIGN(auto counts, cuda::CudaMemory::allocate(bench_->own_lane(), bins * 4));
     GarudaCudaHistogram histogram{};
     histogram.values = table.columns[0].address;
     histogram.rows = table.rows;
     histogram.bins = bins;
-    histogram.counts = counts.address;
+    histogram.counts = counts.address();
     histogram.threads = setting.threads;
     histogram.blocks_each = setting.each;
     histogram.method = setting.threads == 0 ? GARUDA_CUDA_HISTOGRAM_CUB
                        : setting.by_block   ? GARUDA_CUDA_HISTOGRAM_BLOCK_STRIDE
                                             : GARUDA_CUDA_HISTOGRAM_GRID_STRIDE;
-    auto const run = [this, counts, histogram] {
-      return CudaBench::call(api().count_bins, bench_->lane(), &histogram);
-    };
+    auto const run = [this, counts, histogram] { return cuda::call(api().count_bins, bench_->lane(), &histogram); };
     ResidentQuery query;
     query.prepare = [run, bins]() -> Result<std::uint64_t> {
       GARUDA_TRY(run());
       return bins;
     };
     query.download = [this, counts, bins] {
-      return bench_->download({{"count", DataType{TypeId::int32}, false}}, {counts.address}, bins);
+      return bench_->download({{"count", DataType{TypeId::int32}, false}}, {counts.address()}, bins);
     };
     query.run = [this, run]() -> Result<Sample> {
       GARUDA_TRY_ASSIGN(auto const sample, bench_->time(run));
@@ -281,11 +251,11 @@ class CudaPath final : public ResidentPath {
 
   Result<std::function<Result<Sample>()>> copy(std::uint64_t bytes) override {
     auto const copied = std::max<std::uint64_t>(bytes / 2, 1);
-    GARUDA_TRY_ASSIGN(auto source, bench_->allocate(copied));
-    GARUDA_TRY_ASSIGN(auto target, bench_->allocate(copied));
+    GARUDA_TRY_ASSIGN(auto source, cuda::CudaMemory::allocate(bench_->own_lane(), copied));
+    GARUDA_TRY_ASSIGN(auto target, cuda::CudaMemory::allocate(bench_->own_lane(), copied));
     return [this, source, target, copied] {
       return bench_->time(
-          [&] { return CudaBench::call(api().copy, bench_->lane(), target.address, source.address, copied); });
+          [&] { return cuda::call(api().copy, bench_->lane(), target.address(), source.address(), copied); });
     };
   }
 
@@ -295,14 +265,14 @@ class CudaPath final : public ResidentPath {
       return fail(
           ErrorCode::no_device,
           "the first path uploads the tables that all share, and path cuda only opens them: name compute first");
-    GARUDA_TRY_ASSIGN(auto memory, bench_->upload(bytes));
-    return UploadedColumn{memory.address, memory.buffer, {}};
+    GARUDA_TRY_ASSIGN(auto memory, cuda::CudaMemory::upload(bench_->own_lane(), bytes));
+    return UploadedColumn{memory.address(), std::make_shared<cuda::CudaMemory>(memory), {}};
   }
   Result<UploadedColumn> open_column(SharedMemory memory) override {
     GarudaCudaImport const request{memory.descriptor.get(), memory.bytes, 1};
     GarudaCudaImported* imported = nullptr;
     UploadedColumn column;
-    GARUDA_TRY(CudaBench::call(api().import_memory, bench_->lane(), &request, &imported, &column.address));
+    GARUDA_TRY(cuda::call(api().import_memory, bench_->lane(), &request, &imported, &column.address));
     memory.descriptor.take();  // CUDA's now
     column.memory = std::shared_ptr<GarudaCudaImported>(imported, api().release_imported);
     return column;
@@ -328,11 +298,11 @@ Result<CopyBandwidth> measure_cuda_copy(std::string const& device) {
   constexpr std::size_t kBytes = std::size_t{64} << 20;
   GARUDA_TRY_ASSIGN(auto bench, CudaBench::open(device, std::nullopt));
   std::vector<std::byte> values(kBytes);
-  GARUDA_TRY_ASSIGN(auto const memory, bench->upload(values));
+  GARUDA_TRY_ASSIGN(auto const memory, cuda::CudaMemory::upload(bench->own_lane(), values));
   auto const& api = bench->api();
   GARUDA_TRY_ASSIGN(auto const copied, bench->time([&]() -> Result<void> {
-    GARUDA_TRY(CudaBench::call(api.upload, bench->lane(), memory.address, values.data(), kBytes));
-    return CudaBench::call(api.download, bench->lane(), memory.address, values.data(), kBytes);
+    GARUDA_TRY(cuda::call(api.upload, bench->lane(), memory.address(), values.data(), kBytes));
+    return cuda::call(api.download, bench->lane(), memory.address(), values.data(), kBytes);
   }));
   return CopyBandwidth{"device copy in and out", per_second(2 * kBytes, copied.host_ns)};
 }

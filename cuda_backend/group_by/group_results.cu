@@ -42,14 +42,13 @@ __global__ void finish_rounded_kernel(SignedSums sums, std::uint64_t const* coun
   }
 }
 
-/// The same of windows. operators/exact_sum.hpp on the device.
+/// Sums of floats from their windows, likewise; as operators/resolve/exact_sum.hpp on the host.
 __global__ void finish_float_sums_kernel(FloatWindows sums, int exponent, std::uint64_t const* counts,
                                          std::uint32_t groups, std::uint64_t* out) {
   for (auto g = global_thread(); g < groups; g += grid_threads()) {
-    auto const first = sums.offsets[g];
-    auto const count = static_cast<int>(sums.offsets[g + 1] - first);
-    auto const sum =
-        garuda::round_windows(sums.flags[g], sums.windows + 2 * first, count, 64 * sums.first_windows[g] + exponent);
+    auto const sum = garuda::round_windows(static_cast<std::uint8_t>(sums.flags[g]),
+                                           sums.windows + 2 * g * sums.num_windows, static_cast<int>(sums.num_windows),
+                                           static_cast<int>(64 * sums.first_window) + exponent);
     out[g] = counts == nullptr ? sum : mean_of(sum, counts[g]);
   }
 }
@@ -105,7 +104,7 @@ Result<std::uint64_t const*> ResultColumns::finish(GarudaCudaResidentAggregate c
   auto const* const counts = aggregate.function == GARUDA_CUDA_FUNCTION_MEAN ? states.counts : nullptr;
   if (states.extremes != nullptr) {
     GARUDA_TRY(finish_extremes(lane_, states.extremes, kind, groups, out));
-  } else if (states.windows.offsets != nullptr) {
+  } else if (states.windows.flags != nullptr) {
     GARUDA_TRY(
         launch_over(lane_, groups, finish_float_sums_kernel, states.windows, unit_exponent(kind), counts, groups, out));
   } else if (is_sum && !is_float(kind)) {

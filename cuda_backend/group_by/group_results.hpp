@@ -24,10 +24,10 @@ struct SignedSums {
 
 /// What float sums come to before they are rounded, as GarudaCudaStates has it.
 struct FloatWindows {
+  std::uint64_t const* flags = nullptr;    ///< null: the sums are no windows
   std::uint64_t const* windows = nullptr;  ///< null: no group has any
-  std::uint64_t const* offsets = nullptr;
-  std::uint8_t const* first_windows = nullptr;
-  std::uint8_t const* flags = nullptr;
+  std::uint32_t first_window = 0;
+  std::uint32_t num_windows = 0;
 };
 
 /// The states that an aggregate is made from, of all groups, on the device; those that it does not take are null.

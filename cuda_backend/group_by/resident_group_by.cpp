@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "cuda_backend/group_by/groups.hpp"
+#include "cuda_backend/group_by/numbered_states.hpp"
 #include "cuda_backend/group_by/value_kinds.hpp"
 #include "cuda_backend/primitives.hpp"
 #include "cuda_backend/status.hpp"
@@ -183,7 +184,7 @@ std::uint32_t ResidentGroupBy::state_of(StateFunction function, GarudaCudaReside
   state.function = function;
   state.kind = kind;
   state.values = address;
-  // Of integers; what a block's sum takes, a chunk's rows and the sign included.
+  // A block's sum of integers takes so many words, a chunk's rows and the sign included.
   if (function == StateFunction::sum) state.sum_words = bytes_of(kind) == 8 ? kFewestSumWords + 1 : kFewestSumWords;
   auto const is_known = std::ranges::any_of(columns_, [&](auto const& column) { return column.address == values; });
   if (!counts && !is_known) columns_.push_back({values, bytes_of(kind)});
@@ -302,40 +303,35 @@ Result<void> ResidentGroupBy::finish(GarudaCudaResidentGroups& found) {
   return results_.wait();
 }
 
-/// The groups of all rows numbered, and states accumulated by number, as slices do.
+/// Numbers the groups, and adds up the states of one aggregate after the other by number.
 Result<GarudaCudaResidentGroups> ResidentGroupBy::run_by_numbers() {
-  GarudaCudaGroupSlice slice{};
-  slice.keys = reinterpret_cast<void const*>(key_.address);
-  slice.num_rows = rows_;
-  slice.key_bits = 8 * key_.bytes;
-  slice.expected_groups = expected_groups_;
-  Groups groups(lane_, slice, Groups::Source::device);
+  GARUDA_TRY_ASSIGN(auto const groups, Groups::find(lane_, {key_.address, expected_groups_, rows_, 8 * key_.bytes, 0}));
   GarudaCudaResidentGroups found{};
-  GARUDA_TRY_ASSIGN(found.groups, groups.find());
+  found.groups = groups.size();
   GARUDA_TRY(lane_.step("keys", found.groups * 2 * key_.bytes, found.groups));
   GARUDA_TRY_ASSIGN(auto keys, lane_.allocate(found.groups * key_.bytes, "keys of groups"));
-  GARUDA_TRY(gather(lane_, key_, groups.device_heads(), found.groups, keys.as<void>()));
+  GARUDA_TRY(gather(lane_, key_, groups.heads(), found.groups, keys.as<void>()));
   found.key = {keys.address(), key_.bytes};
   results_.keep(std::move(keys));
   for (std::size_t a = 0; a < aggregates_.size(); ++a) {
     auto const& aggregate = aggregates_[a];
-    bool const counts = aggregate.function == GARUDA_CUDA_FUNCTION_COUNT;
-    GarudaCudaAggregate input{};
-    input.values = reinterpret_cast<std::uint32_t const*>(aggregate.values);
-    input.kind = counts ? std::uint32_t{GARUDA_CUDA_NONE} : aggregate.kind;
-    input.states = states_of(aggregate.function);
-    GARUDA_TRY(groups.aggregate(input));
+    GARUDA_TRY_ASSIGN(auto states,
+                      accumulate(lane_, groups, {aggregate.values, 0, aggregate.kind, states_of(aggregate.function)}));
     GARUDA_TRY(lane_.step("finish", 0, found.groups));
-    auto& states = groups.states();
+    GroupState sum;
+    sum.function = StateFunction::sum;
+    sum.kind = kind_of(aggregate);
     ResultStates from;
-    from.counts = states.accumulator(states.layout.count);
-    from.sums.words = states.sums.as<std::uint64_t>();
-    from.windows = {states.windows.as<std::uint64_t>(), states.offsets.as<std::uint64_t>(),
-                    states.first_windows.as<std::uint8_t>(), states.flags.as<std::uint8_t>()};
-    from.extremes = states.accumulator(std::max(states.layout.min, states.layout.max));
-    GARUDA_TRY_ASSIGN(auto const* const column, results_.finish(aggregate, from, groups.num_groups()));
+    from.counts = states.counts.as<std::uint64_t>();
+    from.sums = {states.sums.as<std::uint64_t>(), state_words(sum), 0};
+    from.windows = {states.flags.as<std::uint64_t>(), states.windows.as<std::uint64_t>(), states.first_window,
+                    states.num_windows};
+    from.extremes = (states.minima ? states.minima : states.maxima).as<std::uint64_t>();
+    GARUDA_TRY_ASSIGN(auto const* const column, results_.finish(aggregate, from, groups.size()));
     found.results[a] = reinterpret_cast<std::uint64_t>(column);
-    if (counts) results_.keep(std::move(states.accumulators));
+    // A count or a sum of one word is the result itself.
+    if (column == from.counts) results_.keep(std::move(states.counts));
+    if (column == from.sums.words) results_.keep(std::move(states.sums));
   }
   GARUDA_TRY(results_.wait());
   return found;

@@ -18,7 +18,7 @@ namespace garuda::cuda_backend {
 /// A group-by of a table, run as often as wanted. Counts, sums, means and extremes of all kinds come from one pass over
 /// keys and values, in shared memory, after partitioning where groups are many. Sums of floats are integers over the
 /// lowest bit that any value of the column has; columns whose sums 128 bits would not hold, those with NaNs or
-/// infinities, and more states than a block has room for are left to Groups, as slices are. Groups come in any order.
+/// infinities, and more states than a block has room for are added up by the groups' numbers. Groups come in any order.
 class ResidentGroupBy {
  public:
   /// `key` and `aggregates` name columns of `rows` rows in device memory, which with `lane` outlive this.

@@ -1,9 +1,11 @@
 #include "cuda_backend/group_by/resident_state_kernels.hpp"
 
+#include <algorithm>
+
 #include <cub/block/block_scan.cuh>
 
 #include "cuda_backend/group_by/group_values.cuh"
-#include "cuda_backend/group_by/ordered_values.cuh"
+#include "cuda_backend/group_by/state_values.cuh"
 #include "cuda_backend/hashing.cuh"
 #include "cuda_backend/launch.cuh"
 #include "cuda_backend/partition.hpp"
@@ -21,64 +23,6 @@ constexpr std::uint32_t kNoSlot = 0xffff'ffffU;
 constexpr std::uint32_t kSharedSteps = 64;  // of a probe before its row goes to the table in device memory
 constexpr std::uint32_t kTableSteps = 4096;
 constexpr std::uint32_t kMostSumWords = 4;  // of a sum in shared memory
-
-__device__ std::uint64_t load_value(GroupState const& state, std::uint32_t row) {
-  if (is_wide(state.kind)) return static_cast<std::uint64_t const*>(state.values)[row];
-  return static_cast<std::uint32_t const*>(state.values)[row];
-}
-
-__device__ std::uint64_t ordered_value(std::uint64_t value, GarudaCudaValueKind kind) {
-  std::uint32_t const words[]{static_cast<std::uint32_t>(value), static_cast<std::uint32_t>(value >> 32)};
-  switch (kind) {
-    case GARUDA_CUDA_INT32:
-      return ordered<GARUDA_CUDA_INT32>(words);
-    case GARUDA_CUDA_UINT32:
-      return ordered<GARUDA_CUDA_UINT32>(words);
-    case GARUDA_CUDA_INT64:
-      return ordered<GARUDA_CUDA_INT64>(words);
-    case GARUDA_CUDA_FLOAT32:
-      return ordered<GARUDA_CUDA_FLOAT32>(words);
-    case GARUDA_CUDA_FLOAT64:
-      return ordered<GARUDA_CUDA_FLOAT64>(words);
-    default:
-      return value;
-  }
-}
-
-/// A state's value of one row or of one chunk's group: a count, the ordered extreme, or the low and the high word of a
-/// sum.
-struct StateValue {
-  std::uint64_t low;
-  std::uint64_t high;
-};
-
-/// A finite float as an integer over the state's first bit, below which no value of the column has any.
-__device__ StateValue float_term(GroupState const& state, std::uint64_t value) {
-  auto const parts = state.kind == GARUDA_CUDA_FLOAT64
-                         ? split_float(std::bit_cast<double>(value))
-                         : split_float(std::bit_cast<float>(static_cast<std::uint32_t>(value)));
-  if (parts.magnitude == 0) return {0, 0};
-  auto term = static_cast<unsigned __int128>(parts.magnitude);
-  if (parts.position >= state.first_bit) {
-    term <<= parts.position - state.first_bit;
-  } else {
-    term >>= state.first_bit - parts.position;
-  }
-  if (parts.negative) term = 0 - term;
-  return {static_cast<std::uint64_t>(term), static_cast<std::uint64_t>(term >> 64)};
-}
-
-__device__ StateValue value_of_row(GroupState const& state, std::uint32_t row) {
-  if (state.function == StateFunction::count) return {1, 0};
-  auto const value = load_value(state, row);
-  if (state.function != StateFunction::sum) return {ordered_value(value, state.kind), 0};
-  if (is_float(state.kind)) return float_term(state, value);
-  auto const extended = state.kind == GARUDA_CUDA_INT32
-                            ? static_cast<std::uint64_t>(static_cast<std::int64_t>(static_cast<std::int32_t>(value)))
-                            : value;
-  bool const is_negative = is_signed(state.kind) && extended >> 63 != 0;
-  return {extended, is_negative ? ~std::uint64_t{0} : 0};
-}
 
 /// What is known of a pass's states when its kernel is compiled: nothing, or that they are one sum of int32, which is
 /// what most group-bys ask for and takes half the time so.
@@ -182,6 +126,9 @@ struct SharedStates {
           atomicMax(words<std::uint32_t>(state) + slot, static_cast<std::uint32_t>(value.low));
         }
         break;
+      case StateFunction::flags:
+        if (value.low != 0) atomicOr(words<std::uint32_t>(state) + slot, static_cast<std::uint32_t>(value.low));
+        break;
     }
   }
 
@@ -196,13 +143,16 @@ struct SharedStates {
       if (state.sum_words == kMostSumWords) return {low, std::uint64_t{word[3 * stride]} << 32 | third};
       return {low, static_cast<std::uint64_t>(static_cast<std::int64_t>(static_cast<std::int32_t>(third)))};
     }
-    if (state.function != StateFunction::count && is_wide(state.kind)) return {words<std::uint64_t>(state)[slot], 0};
+    bool const is_extreme = state.function == StateFunction::least || state.function == StateFunction::greatest;
+    if (is_extreme && is_wide(state.kind)) return {words<std::uint64_t>(state)[slot], 0};
     return {word[0], 0};
   }
 
-  /// No keys, counts and sums 0, no extremes.
-  __device__ void clear(StatePass const& pass) const {
+  __device__ void clear_keys() const {
     for (auto i = threadIdx.x; i < slots(); i += kBlock) keys()[i] = static_cast<Key>(~Key{0});
+  }
+  /// Counts, sums and flags 0, no extremes.
+  __device__ void clear_states(StatePass const& pass) const {
     for (std::uint32_t s = 0; s < pass.num_states; ++s) {
       auto const& state = pass.states[s];
       auto const end = s + 1 < pass.num_states ? pass.states[s + 1].shared_offset : pass.shared_bytes;
@@ -233,6 +183,9 @@ __device__ void add_to_slot(GroupState const& state, std::uint32_t slot, StateVa
       break;
     case StateFunction::greatest:
       keep_greatest(state.table + slot, value.low);
+      break;
+    case StateFunction::flags:
+      if (value.low != 0) atomicOr(reinterpret_cast<Word*>(state.table + slot), static_cast<Word>(value.low));
       break;
   }
 }
@@ -310,7 +263,8 @@ __global__ void __launch_bounds__(kBlock, kBlocksEach) aggregate_states_kernel(S
   SharedStates<Key> const shared{shared_memory, pass.log2_shared_slots};
   auto const task = pass.tasks[blockIdx.x];
   if (threadIdx.x == 0) has_free_key = 0;
-  shared.clear(pass);
+  shared.clear_keys();
+  shared.clear_states(pass);
   __syncthreads();
   bool const fitted = enter_rows<kKnown>(pass, shared, task, has_free_key);
   bool const all_fitted = __syncthreads_and(fitted ? 1 : 0) != 0;
@@ -376,10 +330,54 @@ __global__ void write_states_kernel(StatePass pass) {
   }
 }
 
+/// Adds to the states of a group with a number.
+__device__ void add_to_group(GroupState state, std::uint32_t group, StateValue const& value) {
+  if (state.function == StateFunction::sum && (value.low | value.high) == 0) return;
+  state.table += std::uint64_t{group} * state.stride;
+  add_to_slot(state, 0, value);
+}
+
+/// A thread a row. With shared memory a block adds up its rows there, a slot a group, before it adds to the tables.
+template <bool kIsShared>
+__global__ void __launch_bounds__(kBlock, kBlocksEach) aggregate_numbered_kernel(StatePass pass, NumberedRows rows) {
+  extern __shared__ __align__(16) unsigned char shared_memory[];
+  SharedStates<std::uint32_t> const shared{shared_memory, pass.log2_shared_slots};
+  if constexpr (kIsShared) {
+    shared.clear_states(pass);
+    __syncthreads();
+  }
+  for (auto i = global_thread(); i < rows.rows; i += grid_threads()) {
+    auto const row = static_cast<std::uint32_t>(i);
+    auto const group = rows.ids[row];
+    for (std::uint32_t s = 0; s < pass.num_states; ++s) {
+      auto const& state = pass.states[s];
+      if (!takes_part(state, row, group)) continue;
+      auto const value = numbered_value(state, row);
+      if constexpr (kIsShared) {
+        shared.add(state, group, value);
+      } else {
+        add_to_group(state, group, value);
+      }
+    }
+  }
+  if constexpr (kIsShared) {
+    __syncthreads();
+    for (auto group = threadIdx.x; group < rows.groups; group += kBlock)
+      for (std::uint32_t s = 0; s < pass.num_states; ++s)
+        add_to_group(pass.states[s], group, shared.value_at(pass.states[s], group));
+  }
+}
+
+/// Blocks a multiprocessor of the kernel above.
+constexpr std::uint64_t kNumberedBlocksEach = 4;
+/// Most rows of a block: what its sums in shared memory have bits for.
+constexpr std::uint64_t kMostBlockRows = std::uint64_t{1} << 17;
+constexpr std::uint64_t kBlockReserve = 1024;  // bytes of shared memory that the driver takes of a block's share
+
 }  // namespace
 
 std::uint32_t shared_state_bytes(GroupState const& state) {
-  if (state.function == StateFunction::count) return 4;
+  if (state.function == StateFunction::count || state.function == StateFunction::flags) return 4;
   if (state.function == StateFunction::sum) return 4 * state.sum_words;
   return is_wide(state.kind) ? 8 : 4;
 }
@@ -395,6 +393,19 @@ std::uint64_t lay_out_states(StatePass& pass, std::uint32_t key_bytes, std::uint
   pass.log2_shared_slots = log2_slots;
   pass.shared_bytes = static_cast<std::uint32_t>(bytes);
   return bytes;
+}
+
+Result<void> aggregate_numbered(Lane& lane, StatePass pass, NumberedRows const& rows) {
+  auto const& traits = lane.device().traits();
+  auto const needed = (std::uint64_t{rows.rows} + kBlock - 1) / kBlock;
+  auto const blocks = std::min(needed, std::max(traits.multiprocessors * kNumberedBlocksEach,
+                                                std::uint64_t{rows.rows} / kMostBlockRows + 1));
+  // Blocks that add up as many states as they have rows save nothing.
+  bool const pays = rows.groups * blocks <= rows.rows;
+  auto const bytes = pays ? lay_out_states(pass, 0, log2_at_least(rows.groups)) : 0;
+  if (!pays || 2 * (bytes + kBlockReserve) > traits.shared_bytes)
+    return launch(lane, {blocks, kBlock}, aggregate_numbered_kernel<false>, pass, rows);
+  return launch(lane, {blocks, kBlock, bytes}, aggregate_numbered_kernel<true>, pass, rows);
 }
 
 Result<void> aggregate_states(Lane& lane, StatePass const& pass, std::uint32_t key_bytes) {

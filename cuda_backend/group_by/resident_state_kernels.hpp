@@ -11,8 +11,8 @@
 
 namespace garuda::cuda_backend {
 
-/// What is kept of each group of one column.
-enum class StateFunction : std::uint8_t { count, sum, least, greatest };
+/// What is kept of each group of one column. Flags say which special values there are among floats.
+enum class StateFunction : std::uint8_t { count, sum, least, greatest, flags };
 
 /// Most states of one group-by: a mean takes two.
 inline constexpr std::uint32_t kMostStates = 2 * GARUDA_CUDA_MAX_AGGREGATES;
@@ -23,10 +23,16 @@ struct GroupState {
   GarudaCudaValueKind kind = GARUDA_CUDA_NONE;  ///< not INT128
   void const* values = nullptr;                 ///< of the rows; of counts none
   std::uint32_t sum_words = 0;                  ///< of 32 bits that a block keeps of a sum: 2 to 4
-  std::uint32_t first_bit = 0;                  ///< of sums of floats: what is bit 0 of the sum, as FloatRange::lowest
+  std::uint32_t first_bit = 0;                  ///< of sums of floats: what is bit 0 of the sum, as FloatRange::lowest;
+                                                ///< groups with numbers add up the 64 bits from there on alone
   std::uint32_t shared_offset = 0;              ///< bytes from the start of a block's table
   std::uint64_t* table = nullptr;               ///< a slot of the table, and one more
   std::uint64_t* out = nullptr;                 ///< a group of the result
+  // What follows is of groups with numbers, which have their states in `table`, `stride` words from group to group.
+  std::uint32_t stride = 0;
+  std::uint32_t values_each = 1;                 ///< words of 64 bits from a row's value to the next one's: 1 or 2
+  std::uint32_t const* validity = nullptr;       ///< a bit a row; null: every row has a value
+  std::uint64_t const* high_extremes = nullptr;  ///< rows take part whose high word is their group's; `values` are low
 };
 
 /// Words of a group's state in device memory: of sums two, low word first, but of 32-bit integers, whose sums one
@@ -68,5 +74,15 @@ std::uint64_t lay_out_states(StatePass& pass, std::uint32_t key_bytes, std::uint
 /// Aggregates chunks in shared memory. Groups of a partition of one chunk are final and written; others are added to
 /// the table, whose groups are written behind them. Errors: device_failure, out_of_memory.
 Result<void> aggregate_states(Lane& lane, StatePass const& pass, std::uint32_t key_bytes);
+
+/// Rows on the device whose groups have numbers.
+struct NumberedRows {
+  std::uint32_t const* ids = nullptr;
+  std::uint32_t rows = 0;
+  std::uint32_t groups = 1;
+};
+/// Adds all rows to the states' tables, which hold what no row makes; first in shared memory where groups are few.
+/// Errors: device_failure, out_of_memory.
+Result<void> aggregate_numbered(Lane& lane, StatePass pass, NumberedRows const& rows);
 
 }  // namespace garuda::cuda_backend

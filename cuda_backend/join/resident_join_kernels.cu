@@ -48,6 +48,11 @@ struct SharedTable {
       row = static_cast<std::uint32_t>(entry) & kLowMask;
     }
   }
+  __device__ bool has_match(Key key) const {
+    for (auto row = heads[bucket(key)]; row != kNone; row = static_cast<std::uint32_t>(entries[row]) & kLowMask)
+      if ((entries[row] ^ key) >> kSplitBits == 0) return true;
+    return false;
+  }
 };
 
 template <class Key>
@@ -174,15 +179,15 @@ __global__ void __launch_bounds__(kThreads, kBlocksEach) join_tasks_kernel(Resid
     if (threadIdx.x == 0 && total > 0)
       first_out = atomicAdd(reinterpret_cast<unsigned long long*>(pass.cursor), static_cast<unsigned long long>(total));
     __syncthreads();
-    for (std::uint32_t window = 0; window < total; window += kKeptMatches) {
+    auto const room = first_out < pass.capacity ? pass.capacity - first_out : 0;
+    auto const written = static_cast<std::uint32_t>(total < room ? total : room);
+    for (std::uint32_t window = 0; window < written; window += kKeptMatches) {
       list_matches(table, found, position, window);
       __syncthreads();
       auto const out = first_out + window;
-      auto const here = total - window < kKeptMatches ? total - window : kKeptMatches;
-      auto const room = out < pass.capacity ? pass.capacity - out : 0;
-      auto const count = static_cast<std::uint32_t>(here < room ? here : room);
+      auto const count = written - window < kKeptMatches ? written - window : kKeptMatches;
       auto* const keys_out = static_cast<Key*>(pass.keys_out) + out;
-      for (auto i = threadIdx.x; i < count; i += kThreads) {
+      for (auto i = threadIdx.x; pass.keys_out != nullptr && i < count; i += kThreads) {
         auto const key = probe_keys[table.matches[i] & 0xffffU];
         keys_out[i] = pass.mixed ? unmix(key) : key;
       }
@@ -190,6 +195,22 @@ __global__ void __launch_bounds__(kThreads, kBlocksEach) join_tasks_kernel(Resid
       write_columns<false>(pass.probe, table.matches, count, task.probe_first + tile, out);
       __syncthreads();
     }
+  }
+}
+
+/// A block a task: sets the bits of the task's probe rows that have a match among its build rows. Rows of a word may be
+/// in several tasks.
+template <class Key>
+__global__ void __launch_bounds__(kThreads, kBlocksEach) mark_tasks_kernel(ResidentJoinPass pass) {
+  extern __shared__ __align__(16) unsigned char shared_memory[];
+  auto const table = shared_table<Key>(shared_memory, pass);
+  auto const task = pass.tasks[blockIdx.x];
+  fill_table(table, task.build_rows, static_cast<Key const*>(pass.build_keys) + task.build_first);
+  for (auto i = threadIdx.x; i < task.probe_rows; i += kThreads) {
+    auto const position = task.probe_first + i;
+    if (!table.has_match(static_cast<Key const*>(pass.probe_keys)[position])) continue;
+    auto const row = pass.probe_rows[position];
+    atomicOr(&pass.marks[row / 32], 1U << (row % 32));
   }
 }
 
@@ -203,6 +224,13 @@ Result<void> join_tasks(Lane& lane, ResidentJoinPass const& pass, std::uint32_t 
   auto const bytes = join_tasks_bytes(pass.build_chunk, pass.log2_buckets, key_bytes);
   return with_key(key_bytes, [&]<class Key>(Key) {
     return launch(lane, {pass.num_tasks, kThreads, bytes}, join_tasks_kernel<Key>, pass);
+  });
+}
+
+Result<void> mark_tasks(Lane& lane, ResidentJoinPass const& pass, std::uint32_t key_bytes) {
+  auto const bytes = join_tasks_bytes(pass.build_chunk, pass.log2_buckets, key_bytes);
+  return with_key(key_bytes, [&]<class Key>(Key) {
+    return launch(lane, {pass.num_tasks, kThreads, bytes}, mark_tasks_kernel<Key>, pass);
   });
 }
 

@@ -34,19 +34,23 @@ struct ResidentJoinPass {
   std::uint32_t num_tasks = 0;
   void const* build_keys = nullptr;  ///< in the order of partitions, as the others
   void const* probe_keys = nullptr;
-  void* keys_out = nullptr;
+  void* keys_out = nullptr;  ///< null: keys are not written
   PayloadColumns build;
   PayloadColumns probe;
   std::uint64_t* cursor = nullptr;  ///< rows so far, 0 before; counts on beyond `capacity`
   std::uint64_t capacity = 0;       ///< rows that are written
   std::uint32_t partition_bits = 0;
-  std::uint32_t build_chunk = 0;   ///< most build rows of a task: below 2^16 - 1
-  std::uint32_t log2_buckets = 0;  ///< at least kSplitBits - partition_bits
-  bool mixed = false;              ///< keys are mixed and are written unmixed
+  std::uint32_t build_chunk = 0;              ///< most build rows of a task: below 2^16 - 1
+  std::uint32_t log2_buckets = 0;             ///< at least kSplitBits - partition_bits
+  bool mixed = false;                         ///< keys are mixed and are written unmixed
+  std::uint32_t const* probe_rows = nullptr;  ///< the row of each probe key, for marks
+  std::uint32_t* marks = nullptr;             ///< a bit a probe row, cleared before
 };
 /// Shared memory that a block of the join takes.
 std::uint64_t join_tasks_bytes(std::uint32_t build_chunk, std::uint32_t log2_buckets, std::uint32_t key_bytes);
 /// Joins tasks in shared memory and writes rows in any order. Errors: device_failure, out_of_memory.
 Result<void> join_tasks(Lane& lane, ResidentJoinPass const& pass, std::uint32_t key_bytes);
+/// Sets the bits of probe rows that have a match; writes nothing else. Errors: device_failure, out_of_memory.
+Result<void> mark_tasks(Lane& lane, ResidentJoinPass const& pass, std::uint32_t key_bytes);
 
 }  // namespace garuda::cuda_backend

@@ -117,13 +117,13 @@ enum class Grouping : std::uint8_t {
 /// Name as it is written: `auto`, `slices`, …
 std::string_view to_string(Grouping grouping) noexcept;
 
-/// How a device brings rows together: those of a slice on path cuda, those of a whole table on path compute.
+/// How path compute brings the rows of a whole table together on the device.
 enum class GroupMethod : std::uint8_t {
   automatic,
   hash,         ///< one table in device memory
-  partitioned,  ///< rows in partitions, each with a table in shared memory; of cuda: keys of one word
-  sorted,       ///< of cuda: rows sorted by key; of compute: groups come in the order of their keys, nulls first
-  shared,       ///< of compute: tables in shared memory, of rows in no order
+  partitioned,  ///< rows in partitions, each with a table in shared memory
+  sorted,       ///< groups come in the order of their keys, nulls first
+  shared,       ///< tables in shared memory, of rows in no order
 };
 
 /// Knobs of the group-by; `counting` is how aggregates are accumulated.

@@ -88,7 +88,7 @@ enum class Payload : std::uint8_t {
   gather,     ///< by row id, when the result is made
 };
 
-/// How the CPU, compute and CUDA paths find matches: those of joins with keys, then those of joins without.
+/// How the CPU and the compute path find matches: those of joins with keys, then those of joins without.
 enum class JoinMethod : std::uint8_t {
   automatic,
   partitioned,    ///< both sides partitioned, so that matches are found near each other: in shared memory or in a cache

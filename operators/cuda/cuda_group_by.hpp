@@ -10,11 +10,9 @@
 
 namespace garuda::cuda {
 
-/// Opens the CUDA path for one group-by: a stream for each of `options.lanes`. Slots are addressed by the key where the
-/// keys of a slice lie near each other, else by a hash; `tuning.address` forces one. `tuning.method` has rows brought
-/// together in partitions or by sorting instead: a usage error of slices with several words a key, in partitions.
-/// `device` and what `options` refers
-/// to outlive the backend. Phases reported: upload, group, number, aggregate, download.
+/// Opens the CUDA path for one group-by: a stream for each of `options.lanes`. Keys of a slice go up and are numbered
+/// through one table, then columns one after the other, whose states are added up by number. `device` and what
+/// `options` refers to outlive the backend. Phases reported: upload, group, number, range, aggregate, download.
 /// Errors: no_device, out_of_memory, device_failure.
 Result<std::unique_ptr<contract::GroupByBackend>> open_cuda_group_by(CudaDevice& device,
                                                                      contract::GroupByBackendOptions const& options);

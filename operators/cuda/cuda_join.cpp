@@ -1,7 +1,8 @@
 #include "operators/cuda/cuda_join.hpp"
 
 #include <algorithm>
-#include <bit>
+#include <array>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -10,66 +11,135 @@
 namespace garuda::cuda {
 namespace {
 
-static_assert(sizeof(contract::RowPair) == sizeof(GarudaCudaRowPair));
-static_assert(static_cast<int>(JoinMethod::automatic) == GARUDA_CUDA_JOIN_AUTOMATIC);
-static_assert(static_cast<int>(JoinMethod::partitioned) == GARUDA_CUDA_JOIN_PARTITIONED);
-static_assert(static_cast<int>(JoinMethod::global) == GARUDA_CUDA_JOIN_TABLE);
-static_assert(static_cast<int>(JoinMethod::sorted) == GARUDA_CUDA_JOIN_MERGE);
+static_assert(static_cast<int>(BuildSide::automatic) == GARUDA_CUDA_BUILD_AUTOMATIC);
+static_assert(static_cast<int>(BuildSide::left) == GARUDA_CUDA_BUILD_LEFT);
+static_assert(static_cast<int>(BuildSide::right) == GARUDA_CUDA_BUILD_RIGHT);
 
-void const* words_of(contract::KeySpan const& keys) {
-  return std::visit([](auto const& words) { return static_cast<void const*>(words.data()); }, keys.words);
-}
+/// Room for more pairs than are expected, because the estimate comes from a sample, but for no more than so many a row
+/// of the larger side before they are counted.
+constexpr double kSlack = 1.25;
+constexpr double kMostExpectedOfRow = 8;
+/// Pairs that come to the host at a time.
+constexpr std::uint64_t kWindowPairs = std::uint64_t{1} << 20;
+constexpr std::uint64_t kNumberBytes = sizeof(std::uint32_t);
 
-/// The plug-in's join behind the contract.
+/// A join of resident tables that have nothing but keys and row numbers, behind the contract.
 class CudaKernel final : public contract::JoinKernel {
  public:
-  CudaKernel(CudaLane& lane, GarudaCudaJoin* join, contract::JoinSlice const& slice)
-      : api_(lane.api()), join_(join), left_rows_(slice.left.size()), right_rows_(slice.right.size()) {}
+  CudaKernel(CudaLane& lane, contract::BackendOptions const& options, contract::JoinSlice const& slice)
+      : lane_(lane), options_(options), slice_(slice) {}
   CudaKernel(CudaKernel const&) = delete;
   CudaKernel& operator=(CudaKernel const&) = delete;
-  ~CudaKernel() override { api_.end_join(join_); }
+  ~CudaKernel() override = default;
 
-  Result<std::uint64_t> count() override {
-    std::uint64_t rows = 0;
-    GARUDA_TRY(call(api_.join_count, join_, &rows));
-    return rows;
-  }
-
-  Result<void> pairs(std::uint64_t first, std::span<contract::RowPair> out) override {
-    return call(api_.join_pairs, join_, first, out.size(), reinterpret_cast<GarudaCudaRowPair*>(out.data()));
-  }
-
-  Result<contract::MarkBitmap> mark(Side side) override {
-    bool const is_left = side == Side::left;
-    contract::MarkBitmap bitmap(contract::bitmap_words(is_left ? left_rows_ : right_rows_));
-    GARUDA_TRY(call(api_.join_mark, join_, is_left ? 1 : 0, bitmap.size(), bitmap.data()));
-    return bitmap;
-  }
+  Result<void> start();
+  Result<std::uint64_t> count() override;
+  Result<void> pairs(std::uint64_t first, std::span<contract::RowPair> out) override;
+  Result<contract::MarkBitmap> mark(Side side) override;
 
  private:
-  GarudaCudaApi const& api_;
-  GarudaCudaJoin* join_;
-  std::uint64_t left_rows_;
-  std::uint64_t right_rows_;
+  /// The row numbers of one side of some pairs.
+  using Numbers = std::vector<std::uint32_t>;
+
+  bool is_empty() const { return slice_.left.size() == 0 || slice_.right.size() == 0; }
+  Result<GarudaCudaResidentTable> upload(contract::KeySpan const& keys);
+  Result<void> load_window(std::uint64_t first);
+
+  CudaLane& lane_;
+  contract::BackendOptions const& options_;
+  contract::JoinSlice slice_;
+  std::vector<CudaMemory> keys_;
+  std::shared_ptr<GarudaCudaResidentJoin> join_;  // none of a slice without rows on both sides
+  std::optional<GarudaCudaResidentRows> rows_;
+  std::uint64_t window_first_ = 0;  // of the pairs that the host has
+  Numbers window_left_;
+  Numbers window_right_;
 };
+
+Result<GarudaCudaResidentTable> CudaKernel::upload(contract::KeySpan const& keys) {
+  auto const words = std::visit([](auto const& span) { return std::as_bytes(span); }, keys.words);
+  GARUDA_TRY_ASSIGN(auto memory, CudaMemory::upload(lane_, words));
+  GarudaCudaResidentTable table{};
+  table.rows = keys.size();
+  table.key = {memory.address(), static_cast<std::uint32_t>(words.size() / keys.size())};
+  table.num_columns = 1;
+  table.columns[0] = {0, kNumberBytes};
+  keys_.push_back(std::move(memory));
+  return table;
+}
+
+Result<void> CudaKernel::start() {
+  GARUDA_EXPECTS(slice_.left.size() <= contract::kMaxPassRows && slice_.right.size() <= contract::kMaxPassRows);
+  if (is_empty()) return {};
+  GARUDA_TRY_ASSIGN(auto const left, upload(slice_.left));
+  GARUDA_TRY_ASSIGN(auto const right, upload(slice_.right));
+  GarudaCudaResidentTuning tuning{};
+  tuning.build = static_cast<std::uint32_t>(options_.tuning.build);
+  std::uint32_t const parts = options_.pairs_wanted ? GARUDA_CUDA_JOIN_COLUMNS : GARUDA_CUDA_JOIN_NOTHING;
+  // A foreign key finds its primary key; more room is taken where rows multiply more than expected.
+  auto const larger = static_cast<double>(std::max(left.rows, right.rows));
+  auto const expected =
+      static_cast<std::uint64_t>(larger * std::clamp(kSlack * options_.pairs_of_row, 1.0, kMostExpectedOfRow));
+  GarudaCudaResidentJoin* join = nullptr;
+  GARUDA_TRY(call(lane_.api().begin_resident_join, lane_.handle(), &left, &right, parts, expected, &tuning, &join));
+  join_ = {join, lane_.api().end_resident_join};
+  return {};
+}
+
+Result<std::uint64_t> CudaKernel::count() {
+  if (is_empty()) return 0;
+  if (!rows_) {
+    GarudaCudaResidentRows rows{};
+    GARUDA_TRY(call(lane_.api().run_resident_join, join_.get(), &rows));
+    rows_ = rows;
+  }
+  return rows_->rows;
+}
+
+/// Brings the pairs from `first` on to the host.
+Result<void> CudaKernel::load_window(std::uint64_t first) {
+  auto const rows = std::min(rows_->rows - first, kWindowPairs);
+  auto const load = [&](GarudaCudaColumn const& column, Numbers& numbers) {
+    numbers.resize(rows);
+    return call(lane_.api().download, lane_.handle(), column.address + first * kNumberBytes, numbers.data(),
+                rows * kNumberBytes);
+  };
+  GARUDA_TRY(load(rows_->left[0], window_left_));
+  GARUDA_TRY(load(rows_->right[0], window_right_));
+  window_first_ = first;
+  if (options_.stats != nullptr) options_.stats->add_counter("windows", 1);
+  return {};
+}
+
+Result<void> CudaKernel::pairs(std::uint64_t first, std::span<contract::RowPair> out) {
+  GARUDA_TRY_ASSIGN(auto const total, count());
+  GARUDA_EXPECTS(options_.pairs_wanted && first <= total && out.size() <= total - first);
+  for (std::size_t done = 0; done < out.size();) {
+    auto const position = first + done;
+    bool const is_here = position >= window_first_ && position - window_first_ < window_left_.size();
+    if (!is_here) GARUDA_TRY(load_window(position));
+    auto const offset = position - window_first_;
+    auto const taken = std::min<std::uint64_t>(window_left_.size() - offset, out.size() - done);
+    for (std::uint64_t i = 0; i < taken; ++i) out[done + i] = {window_left_[offset + i], window_right_[offset + i]};
+    done += taken;
+  }
+  return {};
+}
+
+Result<contract::MarkBitmap> CudaKernel::mark(Side side) {
+  bool const is_left = side == Side::left;
+  contract::MarkBitmap bitmap(contract::bitmap_words(is_left ? slice_.left.size() : slice_.right.size()));
+  GARUDA_TRY_ASSIGN(auto const total, count());
+  if (total > 0)
+    GARUDA_TRY(call(lane_.api().mark_resident_join, join_.get(), is_left ? 1 : 0, bitmap.size(), bitmap.data()));
+  return bitmap;
+}
 
 Result<std::unique_ptr<contract::JoinKernel>> begin_join(CudaLane& lane, contract::BackendOptions const& options,
                                                          contract::JoinSlice const& slice) {
-  GARUDA_EXPECTS(slice.left.size() <= contract::kMaxPassRows && slice.right.size() <= contract::kMaxPassRows);
-  GARUDA_EXPECTS(slice.left.words.index() == slice.right.words.index());
-  bool build_is_left = slice.left.size() <= slice.right.size();
-  if (options.tuning.build != BuildSide::automatic) build_is_left = options.tuning.build == BuildSide::left;
-  GarudaCudaJoinSlice keys{};
-  keys.left_keys = words_of(slice.left);
-  keys.right_keys = words_of(slice.right);
-  keys.left_rows = static_cast<std::uint32_t>(slice.left.size());
-  keys.right_rows = static_cast<std::uint32_t>(slice.right.size());
-  keys.key_bits = std::holds_alternative<std::span<std::uint32_t const>>(slice.left.words) ? 32 : 64;
-  keys.method = static_cast<std::uint32_t>(options.tuning.method);
-  keys.build_is_left = build_is_left ? 1 : 0;
-  GarudaCudaJoin* join = nullptr;
-  GARUDA_TRY(call(lane.api().begin_join, lane.handle(), &keys, &join));
-  return std::make_unique<CudaKernel>(lane, join, slice);
+  auto kernel = std::make_unique<CudaKernel>(lane, options, slice);
+  GARUDA_TRY(kernel->start());
+  return std::unique_ptr<contract::JoinKernel>(std::move(kernel));
 }
 
 }  // namespace
@@ -82,15 +152,13 @@ Result<std::unique_ptr<contract::JoinBackend>> open_cuda_join(CudaDevice& device
 }
 
 std::uint64_t cuda_join_bytes(std::uint64_t left_rows, std::uint64_t right_rows, std::uint32_t key_bits) {
-  // cuda_backend/join/matches.cu. A side: its keys three times while it is sorted or partitioned, row ids twice. Build
-  // rows: slot, rank, order, and 12 bytes for each of at most four slots. Probe rows: first, count and offset. Pairs:
-  // two windows.
-  constexpr std::uint64_t kPerBuildRow = 12 + 4 * 12;
-  constexpr std::uint64_t kPerProbeRow = 16;
-  constexpr std::uint64_t kWindows = std::uint64_t{24} << 20;
-  auto const per_row = 3 * std::uint64_t{key_bits} / 8 + 8;
-  return (left_rows + right_rows) * per_row + std::min(left_rows, right_rows) * kPerBuildRow +
-         std::max(left_rows, right_rows) * kPerProbeRow + kWindows;
+  // cuda_backend/join/resident_join.cpp. A row: its key, and key and row number after each of two passes. Pairs: two
+  // row numbers. Beside them what is of fixed size: where the partitions begin, and the work of blocks.
+  constexpr std::uint64_t kFixed = std::uint64_t{4} << 20;
+  std::uint64_t const key_bytes = key_bits / 8;
+  auto const per_row = key_bytes + 2 * (key_bytes + kNumberBytes);
+  auto const pairs = static_cast<double>(std::max(left_rows, right_rows)) * kSlack;
+  return (left_rows + right_rows) * per_row + static_cast<std::uint64_t>(pairs) * 2 * kNumberBytes + kFixed;
 }
 
 }  // namespace garuda::cuda

@@ -43,9 +43,6 @@ Result<void> CudaLane::start(GarudaCudaLaneOptions const& options) {
   host.add_counter = [](void* context, char const* name, std::uint64_t value) {
     static_cast<CudaLane*>(context)->tell([&](auto& stats) { stats.add_counter(name, value); });
   };
-  host.add_note = [](void* context, char const* text) {
-    static_cast<CudaLane*>(context)->tell([&](auto& stats) { stats.note(text); });
-  };
   return call(api().open_lane, device_.handle(), &options, &host, &handle_);
 }
 
@@ -60,6 +57,20 @@ void CudaLane::tell(Report const& report) const noexcept {
 
 CudaLane::~CudaLane() {
   if (handle_ != nullptr) api().close_lane(handle_);
+}
+
+Result<CudaMemory> CudaMemory::allocate(CudaLane const& lane, std::uint64_t bytes) {
+  CudaMemory memory;
+  GarudaCudaBuffer* buffer = nullptr;
+  GARUDA_TRY(call(lane.api().create_buffer, lane.handle(), bytes, &buffer, &memory.address_));
+  memory.buffer_ = {buffer, lane.api().destroy_buffer};
+  return memory;
+}
+
+Result<CudaMemory> CudaMemory::upload(CudaLane const& lane, std::span<std::byte const> values) {
+  GARUDA_TRY_ASSIGN(auto memory, allocate(lane, values.size()));
+  GARUDA_TRY(call(lane.api().upload, lane.handle(), memory.address_, values.data(), values.size()));
+  return memory;
 }
 
 }  // namespace garuda::cuda

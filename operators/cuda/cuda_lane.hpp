@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -48,6 +49,22 @@ class CudaLane {
   Control const* control_;
   contract::StatsSink* stats_;
   GarudaCudaLane* handle_ = nullptr;
+};
+
+/// Device memory of a lane, which outlives it.
+class CudaMemory {
+ public:
+  CudaMemory() = default;
+  /// Errors: limit_exceeded when the lane's share does not allow it; out_of_memory, device_failure, cancelled.
+  static Result<CudaMemory> allocate(CudaLane const& lane, std::uint64_t bytes);
+  /// With a copy of `values`; blocks. Errors: the same.
+  static Result<CudaMemory> upload(CudaLane const& lane, std::span<std::byte const> values);
+
+  std::uint64_t address() const noexcept { return address_; }
+
+ private:
+  std::shared_ptr<GarudaCudaBuffer> buffer_;
+  std::uint64_t address_ = 0;
 };
 
 /// The backend of joins or of group-bys: lanes as `Options` asks for them, on which `begin` starts on slices.

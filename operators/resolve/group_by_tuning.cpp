@@ -26,13 +26,13 @@ constexpr std::array kMethods{Choice{"auto", 0}, Choice{"hash", 1}, Choice{"part
 
 std::span<resolve::Knob<GroupByTuning> const> resolve::group_by_knobs() {
   static std::array const all{
-      choice_knob<GroupByTuning>("address", resolve::kAddressChoices, &GroupByTuning::address,
-                                 "graphics, compute, cuda", "how a key finds its slot: by a hash, or as a number"),
+      choice_knob<GroupByTuning>("address", resolve::kAddressChoices, &GroupByTuning::address, "graphics, compute",
+                                 "how a key finds its slot: by a hash, or as a number"),
       choice_knob<GroupByTuning>("keys", kKeys, &GroupByTuning::keys, "all",
                                  "the form of keys: packed in one word, several words, or row ids that stand for them"),
       choice_knob<GroupByTuning>("grouping", kGroupings, &GroupByTuning::grouping, "cpu",
                                  "how rows of a group are brought together on threads"),
-      choice_knob<GroupByTuning>("method", kMethods, &GroupByTuning::method, "compute, cuda",
+      choice_knob<GroupByTuning>("method", kMethods, &GroupByTuning::method, "compute",
                                  "how rows of a group are brought together on the device"),
       choice_knob<GroupByTuning>("counting", resolve::kCountingChoices, &GroupByTuning::counting, "graphics",
                                  "how aggregates are accumulated: blending, or compute passes"),

@@ -32,7 +32,7 @@ std::span<resolve::Knob<JoinTuning> const> resolve::join_knobs() {
       choice_knob<JoinTuning>("build", kBuild, &JoinTuning::build, "all", "the side that the table is built of"),
       choice_knob<JoinTuning>("payload", resolve::kPayloadChoices, &JoinTuning::payload, "cpu, compute",
                               "whether payload moves with its keys, or is fetched by row id"),
-      choice_knob<JoinTuning>("method", resolve::kJoinMethodChoices, &JoinTuning::method, "cpu, compute, cuda",
+      choice_knob<JoinTuning>("method", resolve::kJoinMethodChoices, &JoinTuning::method, "cpu, compute",
                               "how matches are found; nested_loops and sorted_ranges are of joins without keys, bitmap "
                               "of semi, anti and mark joins and of counts"),
       choice_knob<JoinTuning>("placement", resolve::kPlacementChoices, &JoinTuning::placement, "compute",

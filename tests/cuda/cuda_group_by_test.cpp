@@ -27,11 +27,9 @@ using testing::ValuePattern;
 
 class CudaGroupBy : public testing::GroupKernelTestOn<testing::CudaDeviceTest> {
  protected:
-  static std::unique_ptr<contract::GroupByBackend> open(GroupByTuning const& tuning,
-                                                        contract::StatsSink* stats = nullptr,
+  static std::unique_ptr<contract::GroupByBackend> open(contract::StatsSink* stats = nullptr,
                                                         std::uint64_t expected_groups = 0) {
     contract::GroupByBackendOptions options;
-    options.tuning = tuning;
     options.max_value_words = 4;
     options.stats = stats;
     options.expected_groups = expected_groups;
@@ -40,7 +38,7 @@ class CudaGroupBy : public testing::GroupKernelTestOn<testing::CudaDeviceTest> {
 };
 
 TEST_F(CudaGroupBy, EverySmallCase) {
-  auto const backend = open({});
+  auto const backend = open();
   std::uint32_t seed = 0;
   for (auto const& shape : kShapes) {
     for (std::uint32_t pattern = 0; pattern < testing::kNumGroupPatterns; ++pattern) {
@@ -56,7 +54,7 @@ TEST_F(CudaGroupBy, EverySmallCase) {
 }
 
 TEST_F(CudaGroupBy, EveryKindOfValues) {
-  auto const backend = open({});
+  auto const backend = open();
   GroupProblem const problem({257, GroupPattern::zipf, {32, 0, false, false}, 5});
   auto const kernel = value_of(backend->begin(problem.slice(), 0));
   expect_groups(*kernel, problem);
@@ -75,7 +73,7 @@ TEST_F(CudaGroupBy, EveryKindOfValues) {
 }
 
 TEST_F(CudaGroupBy, KernelCases) {
-  auto const backend = open({});
+  auto const backend = open();
   for (bool const large : {false, true}) {
     for (auto const& kernel_case : testing::kernel_cases(large)) {
       if (too_large(kernel_case.rows)) continue;
@@ -88,7 +86,7 @@ TEST_F(CudaGroupBy, KernelCases) {
 
 /// Few groups of many rows are accumulated in shared memory, many in device memory.
 TEST_F(CudaGroupBy, LargeCases) {
-  auto const backend = open({});
+  auto const backend = open();
   if (too_large(100'003)) GTEST_SKIP() << "more rows than GARUDA_TEST_MAX_ROWS";
   std::uint32_t seed = 100;
   for (auto const& shape : {kShapes[0], kShapes[1], kShapes[2], kShapes[4], kShapes[6]}) {
@@ -104,109 +102,25 @@ TEST_F(CudaGroupBy, LargeCases) {
 
 TEST_F(CudaGroupBy, ATableThatIsTooSmallIsMadeAgain) {
   Counters counters;
-  GroupByTuning tuning;
-  tuning.address = Address::hash;
-  auto const backend = open(tuning, &counters, 3);
+  auto const backend = open(&counters, 3);
   GroupCase const group_case{4'000, GroupPattern::distinct, {64, 0, false, false}, 7};
   if (too_large(group_case.rows)) GTEST_SKIP() << "more rows than GARUDA_TEST_MAX_ROWS";
   run(*backend, group_case, 2);
   EXPECT_EQ(counters.value("tables_outgrown"), 1U);
 }
 
-TEST_F(CudaGroupBy, EveryMethodOnEveryPattern) {
-  std::uint32_t seed = 200;
-  for (auto const method : {GroupMethod::hash, GroupMethod::partitioned, GroupMethod::sorted}) {
-    GroupByTuning tuning;
-    tuning.method = method;
-    auto const backend = open(tuning);
-    for (auto const& shape : kShapes) {
-      if (shape.words > 0 && method == GroupMethod::partitioned) continue;
-      for (std::uint32_t pattern = 0; pattern < testing::kNumGroupPatterns; ++pattern) {
-        for (std::uint64_t const rows : {257, 20'011}) {
-          if (too_large(rows)) continue;
-          auto const kept =
-              shape.bits == 0 && shape.words == 0 ? GroupPattern::one : static_cast<GroupPattern>(pattern);
-          GroupCase const group_case{rows, kept, shape, ++seed};
-          SCOPED_TRACE(to_string(group_case) + ", " + to_string(tuning));
-          run(*backend, group_case, 1);
-          if (HasFatalFailure()) return;
-        }
-      }
-    }
-  }
-}
-
 /// Every kernel with few launches, for runs under compute-sanitizer; kinds of values and states take turns.
 TEST_F(CudaGroupBy, ReducedMatrix) {
   std::uint32_t seed = 300;
-  for (auto const method : {GroupMethod::hash, GroupMethod::partitioned, GroupMethod::sorted}) {
-    GroupByTuning tuning;
-    tuning.method = method;
-    auto const backend = open(tuning);
-    for (auto const& shape : {kShapes[0], kShapes[3], kShapes[4], kShapes[6], kShapes[10]}) {
-      if (shape.words > 0 && method == GroupMethod::partitioned) continue;
-      for (auto const pattern : {GroupPattern::zipf, GroupPattern::distinct}) {
-        bool const has_keys = shape.bits > 0 || shape.words > 0;
-        GroupCase const group_case{3'001, has_keys ? pattern : GroupPattern::one, shape, ++seed};
-        SCOPED_TRACE(to_string(group_case) + ", " + to_string(tuning));
-        run(*backend, group_case, 2);
-        if (HasFatalFailure()) return;
-      }
+  auto const backend = open();
+  for (auto const& shape : {kShapes[0], kShapes[3], kShapes[4], kShapes[6], kShapes[10]}) {
+    for (auto const pattern : {GroupPattern::zipf, GroupPattern::distinct}) {
+      bool const has_keys = shape.bits > 0 || shape.words > 0;
+      GroupCase const group_case{3'001, has_keys ? pattern : GroupPattern::one, shape, ++seed};
+      SCOPED_TRACE(to_string(group_case));
+      run(*backend, group_case, 2);
+      if (HasFatalFailure()) return;
     }
-  }
-}
-
-TEST_F(CudaGroupBy, MethodsSayWhatTheyDid) {
-  struct Expectation {
-    GroupMethod method;
-    char const* counter;
-  };
-  for (auto const& [method, counter] :
-       {Expectation{GroupMethod::hash, "hash_slices"}, Expectation{GroupMethod::partitioned, "partitioned_slices"},
-        Expectation{GroupMethod::sorted, "sorted_slices"}}) {
-    Counters counters;
-    GroupByTuning tuning;
-    tuning.method = method;
-    tuning.address = Address::hash;
-    auto const backend = open(tuning, &counters);
-    run(*backend, {257, GroupPattern::some, {64, 0, false, false}, 3}, 2);
-    EXPECT_EQ(counters.value(counter), 1U) << counter;
-  }
-}
-
-/// More groups than expected: the table of partitions is made again, too.
-TEST_F(CudaGroupBy, ATableOfPartitionsThatIsTooSmallIsMadeAgain) {
-  Counters counters;
-  GroupByTuning tuning;
-  tuning.method = GroupMethod::partitioned;
-  auto const backend = open(tuning, &counters, 3);
-  GroupCase const group_case{30'000, GroupPattern::distinct, {64, 0, false, false}, 7};
-  if (too_large(group_case.rows)) GTEST_SKIP() << "more rows than GARUDA_TEST_MAX_ROWS";
-  run(*backend, group_case, 2);
-  EXPECT_EQ(counters.value("tables_outgrown"), 1U);
-  EXPECT_EQ(counters.value("partitioned_slices"), 1U);
-}
-
-TEST_F(CudaGroupBy, PartitionsOfSeveralWordsAreRefused) {
-  GroupByTuning tuning;
-  tuning.method = GroupMethod::partitioned;
-  auto const backend = open(tuning);
-  GroupProblem const problem({257, GroupPattern::some, {0, 2, false, false}, 1});
-  auto const kernel = value_of(backend->begin(problem.slice(), 0));
-  auto const groups = kernel->group();
-  ASSERT_FALSE(groups);
-  EXPECT_EQ(groups.error().code(), ErrorCode::usage);
-}
-
-TEST_F(CudaGroupBy, AddressesAreChosenAndForced) {
-  for (auto const address : {Address::automatic, Address::hash, Address::direct}) {
-    Counters counters;
-    GroupByTuning tuning;
-    tuning.address = address;
-    auto const backend = open(tuning, &counters);
-    run(*backend, {257, GroupPattern::some, {32, 0, true, false}, 3}, 2);
-    EXPECT_EQ(counters.value("direct_slices"), address == Address::hash ? 0U : 1U);
-    EXPECT_EQ(counters.value("hash_slices"), address == Address::hash ? 1U : 0U);
   }
 }
 

@@ -1,4 +1,4 @@
-// The CUDA join against the oracle: every method over sizes, distributions and forced overflows.
+// The CUDA join against the oracle: sizes, distributions, build sides and forced overflows.
 #include "operators/cuda/cuda_join.hpp"
 
 #include <gtest/gtest.h>
@@ -13,7 +13,6 @@
 #include <vector>
 
 #include "tests/cuda/cuda_device.hpp"
-#include "tests/engine/counters.hpp"
 #include "tests/graphics/graphics_problem.hpp"
 #include "tests/unwrap.hpp"
 
@@ -27,7 +26,6 @@ using testing::Problem;
 using testing::succeed;
 using testing::value_of;
 
-constexpr std::array kMethods{JoinMethod::partitioned, JoinMethod::global, JoinMethod::sorted};
 constexpr std::array kBuildSides{BuildSide::automatic, BuildSide::left, BuildSide::right};
 constexpr std::array kUploads{Upload::stage, Upload::import};
 
@@ -46,9 +44,8 @@ class CudaJoin : public testing::CudaDeviceTest {
 
   static JoinTuning tuning_of(std::uint64_t turn) {
     JoinTuning tuning;
-    tuning.method = kMethods.at(turn % kMethods.size());
-    tuning.build = kBuildSides.at(turn / kMethods.size() % kBuildSides.size());
-    tuning.upload = kUploads.at(turn / 9 % kUploads.size());
+    tuning.build = kBuildSides.at(turn % kBuildSides.size());
+    tuning.upload = kUploads.at(turn / kBuildSides.size() % kUploads.size());
     return tuning;
   }
 };
@@ -65,13 +62,13 @@ TEST_F(CudaJoin, EverySmallCase) {
   }
 }
 
-TEST_F(CudaJoin, EveryMethodOnEveryPattern) {
+TEST_F(CudaJoin, EveryBuildSideOnEveryPattern) {
   std::uint64_t turn = 0;
   for (std::uint32_t const bits : {32U, 64U})
     for (std::size_t pattern = 0; pattern < testing::kNumKeyPatterns; ++pattern)
-      for (auto const method : kMethods) {
+      for (auto const build : kBuildSides) {
         auto tuning = tuning_of(++turn);
-        tuning.method = method;
+        tuning.build = build;
         expect_solved({bits, 257, 255, static_cast<KeyPattern>(pattern), Nulls::none, turn}, tuning, 5'000);
         if (HasFailure()) return;
       }
@@ -82,15 +79,12 @@ TEST_F(CudaJoin, EveryMethodOnEveryPattern) {
 TEST_F(CudaJoin, ReducedMatrix) {
   std::uint64_t turn = 0;
   for (std::uint32_t const bits : {32U, 64U})
-    for (auto const method : kMethods)
-      for (auto const pattern : {KeyPattern::dense_unique, KeyPattern::zipf_1_0}) {
-        auto tuning = tuning_of(++turn);
-        tuning.method = method;
-        bool const is_skewed = pattern == KeyPattern::zipf_1_0;
-        expect_solved({bits, is_skewed ? 257U : 3'000U, is_skewed ? 1'000U : 6'000U, pattern, Nulls::none, turn},
-                      tuning, 20'000);
-        if (HasFailure()) return;
-      }
+    for (auto const pattern : {KeyPattern::dense_unique, KeyPattern::zipf_1_0}) {
+      bool const is_skewed = pattern == KeyPattern::zipf_1_0;
+      expect_solved({bits, is_skewed ? 257U : 3'000U, is_skewed ? 1'000U : 6'000U, pattern, Nulls::none, turn},
+                    tuning_of(++turn), 20'000);
+      if (HasFailure()) return;
+    }
 }
 
 TEST_F(CudaJoin, LargeCases) {
@@ -107,36 +101,42 @@ TEST_F(CudaJoin, LargeCases) {
 TEST_F(CudaJoin, RestartsAtAnyPairOfAnyWindow) {
   if (testing::max_test_rows() < 3'000) GTEST_SKIP() << "more rows than GARUDA_TEST_MAX_ROWS";
   Problem const problem(JoinCase{32, 1'800, 2'500, KeyPattern::all_equal, Nulls::none, 1});
-  for (auto const method : kMethods) {
-    contract::BackendOptions options;
-    options.tuning.method = method;
-    auto const backend = value_of(open_cuda_join(device(), options));
-    auto const kernel = value_of(backend->begin(problem.slice(), 0));
-    std::vector<contract::RowPair> all(value_of(kernel->count()));
-    ASSERT_EQ(all.size(), 4'500'000U);
-    succeed(kernel->pairs(0, all));
-    problem.expect_pairs(all);
-    for (std::uint64_t const first : {std::uint64_t{4'000'001}, std::uint64_t{17}, std::uint64_t{1'048'570}}) {
-      std::vector<contract::RowPair> some(300'000);
-      succeed(kernel->pairs(first, some));
-      ASSERT_TRUE(std::equal(some.begin(), some.end(), all.begin() + static_cast<std::ptrdiff_t>(first))) << first;
-    }
+  auto const backend = value_of(open_cuda_join(device(), {}));
+  auto const kernel = value_of(backend->begin(problem.slice(), 0));
+  std::vector<contract::RowPair> all(value_of(kernel->count()));
+  ASSERT_EQ(all.size(), 4'500'000U);
+  succeed(kernel->pairs(0, all));
+  problem.expect_pairs(all);
+  for (std::uint64_t const first : {std::uint64_t{4'000'001}, std::uint64_t{17}, std::uint64_t{1'048'570}}) {
+    std::vector<contract::RowPair> some(300'000);
+    succeed(kernel->pairs(first, some));
+    ASSERT_TRUE(std::equal(some.begin(), some.end(), all.begin() + static_cast<std::ptrdiff_t>(first))) << first;
   }
 }
 
 TEST_F(CudaJoin, CountsWhatCouldNotBeEnumerated) {
   std::vector<std::uint32_t> const keys(70'000, 7);
-  for (auto const method : kMethods) {
-    contract::BackendOptions options;
-    options.tuning.method = method;
-    auto const backend = value_of(open_cuda_join(device(), options));
-    contract::JoinSlice const slice{{std::span(keys), 7, 7, {}}, {std::span(keys), 7, 7, {}}};
-    auto const kernel = value_of(backend->begin(slice, 0));
-    EXPECT_EQ(value_of(kernel->count()), 4'900'000'000U);
-    std::vector<contract::RowPair> last(10);
-    succeed(kernel->pairs(4'900'000'000U - last.size(), last));
-    for (auto const& pair : last) EXPECT_TRUE(pair.left < keys.size() && pair.right < keys.size());
-  }
+  contract::BackendOptions options;
+  options.pairs_wanted = false;
+  auto const backend = value_of(open_cuda_join(device(), options));
+  contract::JoinSlice const slice{{std::span(keys), 7, 7, {}}, {std::span(keys), 7, 7, {}}};
+  auto const kernel = value_of(backend->begin(slice, 0));
+  EXPECT_EQ(value_of(kernel->count()), 4'900'000'000U);
+  auto const marks = value_of(kernel->mark(Side::right));
+  for (std::size_t i = 0; i < keys.size(); ++i) ASSERT_NE(marks[i / 64] >> (i % 64) & 1U, 0U) << i;
+}
+
+/// A share of memory that holds the keys, but not the pairs: a smaller slice may fit.
+TEST_F(CudaJoin, PairsThatDoNotFitAreAnError) {
+  std::vector<std::uint32_t> const keys(20'000, 7);
+  contract::BackendOptions options;
+  options.device_memory_limit_bytes = std::uint64_t{64} << 20;
+  auto const backend = value_of(open_cuda_join(device(), options));
+  contract::JoinSlice const slice{{std::span(keys), 7, 7, {}}, {std::span(keys), 7, 7, {}}};
+  auto const kernel = value_of(backend->begin(slice, 0));
+  auto const pairs = kernel->count();
+  ASSERT_FALSE(pairs);
+  EXPECT_EQ(pairs.error().code(), ErrorCode::limit_exceeded);
 }
 
 /// The device's mixing of 32-bit keys (cuda_backend/hashing.cuh).
@@ -148,18 +148,14 @@ std::uint32_t mixed(std::uint32_t key) {
   return key ^ (key >> 16);
 }
 
-/// Keys that fall into one of the partitions, far more than its share of the table has slots.
+/// Keys that fall into one partition, mixed or not: far more than the table of a block has room for.
 TEST_F(CudaJoin, KeysOfOnePartitionAreJoined) {
   constexpr std::size_t kRows = 6'000;
   if (testing::max_test_rows() < kRows) GTEST_SKIP() << "more rows than GARUDA_TEST_MAX_ROWS";
   std::vector<std::uint32_t> keys;
-  for (std::uint32_t key = 0; keys.size() < kRows; ++key)
-    if (mixed(key) >> 24 == 5) keys.push_back(key);
-  testing::Counters counters;
-  contract::BackendOptions options;
-  options.tuning.method = JoinMethod::partitioned;
-  options.stats = &counters;
-  auto const backend = value_of(open_cuda_join(device(), options));
+  for (std::uint32_t key = 0; keys.size() < kRows; key += 16)
+    if (mixed(key) % 16 == 5) keys.push_back(key);
+  auto const backend = value_of(open_cuda_join(device(), {}));
   contract::JoinSlice const slice{{std::span(std::as_const(keys)), keys.front(), keys.back(), {}},
                                   {std::span(std::as_const(keys)), keys.front(), keys.back(), {}}};
   auto const kernel = value_of(backend->begin(slice, 0));
@@ -170,7 +166,6 @@ TEST_F(CudaJoin, KeysOfOnePartitionAreJoined) {
   for (std::size_t i = 0; i < kRows; ++i) EXPECT_TRUE(pairs[i].left == i && pairs[i].right == i) << i;
   auto const marks = value_of(kernel->mark(Side::left));
   for (std::size_t i = 0; i < kRows; ++i) EXPECT_NE(marks[i / 64] >> (i % 64) & 1U, 0U) << i;
-  EXPECT_EQ(counters.value("partitioned_slices"), 1U);
 }
 
 TEST_F(CudaJoin, TooLittleMemoryIsAnErrorBeforeAnyPair) {

@@ -99,15 +99,13 @@ std::vector<std::uint64_t> aggregates_of(std::vector<Value> const& values) {
           bits_of(greatest), bits_of(rounded / static_cast<double>(values.size()))};
 }
 
-/// Every method and form of payload; partitions of a few rows, and tables of several chunks in one.
+/// Every form of payload and build side; partitions of a few rows, and tables of several chunks in one.
 constexpr std::array kJoinTunings{
     GarudaCudaResidentTuning{},
-    GarudaCudaResidentTuning{GARUDA_CUDA_JOIN_PARTITIONED, GARUDA_CUDA_PAYLOAD_CARRY, 1, 1, 8},
-    GarudaCudaResidentTuning{GARUDA_CUDA_JOIN_PARTITIONED, GARUDA_CUDA_PAYLOAD_CARRY, 1U << 20, 1, 16},
-    GarudaCudaResidentTuning{GARUDA_CUDA_JOIN_PARTITIONED, GARUDA_CUDA_PAYLOAD_CARRY, 64, 2, 0},
-    GarudaCudaResidentTuning{GARUDA_CUDA_JOIN_PARTITIONED, GARUDA_CUDA_PAYLOAD_GATHER, 16, 1, 16},
-    GarudaCudaResidentTuning{GARUDA_CUDA_JOIN_TABLE, GARUDA_CUDA_PAYLOAD_GATHER, 0, 0, 0},
-    GarudaCudaResidentTuning{GARUDA_CUDA_JOIN_MERGE, GARUDA_CUDA_PAYLOAD_GATHER, 0, 0, 0},
+    GarudaCudaResidentTuning{GARUDA_CUDA_BUILD_LEFT, GARUDA_CUDA_PAYLOAD_CARRY, 1, 1, 8},
+    GarudaCudaResidentTuning{GARUDA_CUDA_BUILD_RIGHT, GARUDA_CUDA_PAYLOAD_CARRY, 1U << 20, 1, 16},
+    GarudaCudaResidentTuning{GARUDA_CUDA_BUILD_AUTOMATIC, GARUDA_CUDA_PAYLOAD_CARRY, 64, 2, 0},
+    GarudaCudaResidentTuning{GARUDA_CUDA_BUILD_AUTOMATIC, GARUDA_CUDA_PAYLOAD_GATHER, 16, 1, 16},
 };
 
 std::vector<std::uint32_t> const kAllFunctions{GARUDA_CUDA_FUNCTION_COUNT, GARUDA_CUDA_FUNCTION_SUM,
@@ -166,7 +164,7 @@ class CudaResident : public testing::CudaDeviceTest {
     return resident;
   }
 
-  /// By every method and form of payload. More rows than GARUDA_TEST_MAX_ROWS are left out.
+  /// By every form of payload and build side. More rows than GARUDA_TEST_MAX_ROWS are left out.
   void expect_joined(HostTable const& left, HostTable const& right, std::uint64_t expected_first) {
     if (std::max(left.rows(), right.rows()) > testing::max_test_rows()) return;
     SCOPED_TRACE(::testing::Message() << left.rows() << " × " << right.rows() << " rows, keys of " << left.bytes[0]
@@ -175,7 +173,7 @@ class CudaResident : public testing::CudaDeviceTest {
     auto const right_table = upload(right);
     auto const expected = expected_rows(left, right);
     for (auto const& tuning : kJoinTunings) {
-      SCOPED_TRACE(::testing::Message() << "method " << tuning.method << ", payload " << tuning.payload
+      SCOPED_TRACE(::testing::Message() << "build " << tuning.build << ", payload " << tuning.payload
                                         << ", partitions of " << tuning.partition_rows);
       expect_joined(left_table, right_table, tuning, expected_first, expected);
       if (HasFailure()) return;
@@ -187,7 +185,8 @@ class CudaResident : public testing::CudaDeviceTest {
                      GarudaCudaResidentTuning const& tuning, std::uint64_t expected_first,
                      std::vector<Row> const& expected) {
     GarudaCudaResidentJoin* join = nullptr;
-    check(api().begin_resident_join(lane(), &left, &right, expected_first, &tuning, &join, &error_));
+    check(api().begin_resident_join(lane(), &left, &right, GARUDA_CUDA_JOIN_ROWS, expected_first, &tuning, &join,
+                                    &error_));
     ASSERT_NE(join, nullptr);
     std::unique_ptr<GarudaCudaResidentJoin, void (*)(GarudaCudaResidentJoin*)> const owner(join,
                                                                                            api().end_resident_join);
