@@ -436,12 +436,13 @@ TEST_F(JoinKinds, RefusesWhatAKindDoesNotHave) {
     spec.columns = {{Side::left, "p"}, {Side::right, "p"}};
     EXPECT_EQ(code_of(spec), testing::has_left_columns_only(kind) ? std::optional(ErrorCode::usage) : std::nullopt);
   }
-  JoinOptions whole;
-  whole.tuning.placement = Placement::device;
-  whole.path = Path::compute;
   // Text has no width that a device keeps.
-  EXPECT_EQ(code_of(spec_of(JoinKind::semi), whole), ErrorCode::usage);
-  EXPECT_EQ(code_of(spec_of(JoinKind::inner, true), whole), ErrorCode::usage);
+  for (auto whole : all_paths()) {
+    if (whole.path != Path::compute) continue;
+    whole.tuning.placement = Placement::device;
+    EXPECT_EQ(code_of(spec_of(JoinKind::semi), whole), ErrorCode::usage);
+    EXPECT_EQ(code_of(spec_of(JoinKind::inner, true), whole), ErrorCode::usage);
+  }
   EXPECT_EQ(parse_join_kind("outer").error().code(), ErrorCode::usage);
   for (auto const kind : kJoinKinds) EXPECT_EQ(parse_join_kind(to_string(kind)), kind);
 }
