@@ -17,12 +17,12 @@ struct StreamRates {
   bool pinned = false;  ///< measured with memory that the device reads in place; else through staging
 };
 
-/// Copies 512 MiB up and down, five times each, as joins do that place their tables on the device; the medians. Opens
-/// the device by name. Blocks. Errors: no_device, out_of_memory, device_failure.
+/// Copies 512 MiB up and down as joins do that place their tables on the device; the fastest. Opens the device by name.
+/// Blocks. Errors: no_device, out_of_memory, device_failure.
 Result<StreamRates> measure_stream_rates(std::string_view device);
 
-/// Copies to the plan's device and back, 64 MiB five times, the way uploads and downloads go, both ways together; on
-/// the CPU path 256 MiB of host memory on all threads (HostCopy). The medians. Blocks. Errors: no_device,
+/// Copies 64 MiB to the plan's device and back, the way uploads and downloads go, both ways together; on the CPU path
+/// 256 MiB of host memory on all threads. The fastest, as calibrations measure. Blocks. Errors: no_device,
 /// out_of_memory, device_failure.
 Result<CopyBandwidth> measure_bandwidth(Plan const& plan);
 

@@ -13,13 +13,13 @@
 #include <limits>
 #include <utility>
 
-#include "bench/parts/host_copy.hpp"
 #include "bench/workloads/random.hpp"
 #include "bench/workloads/words.hpp"
 #include "core/arena_threads.hpp"
 #include "core/buffer.hpp"
 #include "core/kept_memory.hpp"
 #include "core/stopwatch.hpp"
+#include "operators/calibrate/copy_rates.hpp"
 #include "partition/radix_partition.hpp"
 
 namespace garuda::bench {
@@ -168,20 +168,17 @@ Result<Outcome> measure_one(PartitionRequest const& request, Input const& input,
     return result;
   };
   // Before the first partitioning, whose memory is kept for the others.
-  GARUDA_TRY_ASSIGN(auto copy, HostCopy::create(kCopiedBytes));
+  GARUDA_TRY_ASSIGN(auto copy, calibrate::HostCopy::create(kCopiedBytes));
   Contender contender;
-  for (auto const by : {HostCopyBy::past_caches, HostCopyBy::memcpy})
-    contender.after.push_back({[&arena, &copy, by]() -> Result<Sample> {
-                                 return Sample{arena.execute([&] { return copy.run(by); }), 0, {}, {}};
-                               },
-                               {}});
+  auto& copies = contender.after.emplace_back();
+  copies.run = [&arena, &copy]() -> Result<Sample> {
+    return Sample{arena.execute([&] { return copy.run(); }), 0, {}, {}};
+  };
   contender.verify = [&](Outcome&) -> Result<void> {
     std::uint64_t ns = 0;
     GARUDA_TRY_ASSIGN(auto const result, partition_once(&ns));
     GARUDA_TRY(verify(input, digit, result));
-    // The copies before the first sample.
-    for (auto& series : contender.after) GARUDA_TRY(series.take());
-    return {};
+    return copies.take();  // the copy before the first sample
   };
   contender.timed.run = [&]() -> Result<Sample> {
     Sample sample;
@@ -194,14 +191,10 @@ Result<Outcome> measure_one(PartitionRequest const& request, Input const& input,
   GARUDA_TRY(measure({&contender, 1}, request));
 
   auto& outcome = contender.outcome;
-  constexpr std::array kKinds{"past the caches", "by memcpy"};
-  for (std::size_t kind = 0; kind < kKinds.size(); ++kind) {
-    auto const copies_ns = contender.after[kind].times();
-    auto const rate = per_second(2 * copy.bytes(), summarise(copies_ns).median_ns);
-    outcome.ratios.emplace_back(
-        fmt::format("share of copies {} by as many threads, {}B/s", kKinds.at(kind), format_rate(rate)),
-        compare(record.bytes, record.samples_ns, 2 * copy.bytes(), copies_ns));
-  }
+  auto const copies_ns = copies.times();
+  auto const rate = per_second(2 * copy.bytes(), summarise(copies_ns).median_ns);
+  outcome.ratios.emplace_back(fmt::format("share of copies by as many threads, {}B/s", format_rate(rate)),
+                              compare(record.bytes, record.samples_ns, 2 * copy.bytes(), copies_ns));
   return std::move(outcome);
 }
 

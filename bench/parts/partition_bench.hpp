@@ -31,8 +31,8 @@ struct PartitionRequest : Sampling {
 };
 
 /// Partitions random keys with their row ids, compares the whole result with what a stable partitioning gives, then
-/// partitions under the clock, with copies of 256 MiB of either kind (HostCopy) by as many threads before and after
-/// each sample. One outcome a number of threads and kind of row ids: op "partition"; bytes: keys read twice (count,
+/// partitions under the clock, with copies of 256 MiB (calibrate::HostCopy) by as many threads before and after each
+/// sample. One outcome a number of threads and kind of row ids: op "partition"; bytes: keys read twice (count,
 /// move), stored row ids and payload once, everything written once; ratios: bytes that samples move a second over those
 /// of the copies around each. Blocks. Errors: usage (rows or repeat 0, no threads or row ids, bits above 16, an
 /// instruction set that is not there); out_of_memory; cancelled; device_failure when a row is in the wrong place.

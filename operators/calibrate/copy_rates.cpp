@@ -12,6 +12,7 @@
 #include "operators/calibrate/measuring.hpp"
 #include "vk_runtime/lane.hpp"
 #include "vk_runtime/memory/memory.hpp"
+#include "vk_runtime/memory/pinned_memory.hpp"
 
 namespace garuda::calibrate {
 namespace {
@@ -31,25 +32,32 @@ Result<std::vector<std::byte>> memory_of_callers(std::int64_t bytes) {
   }
 }
 
-}  // namespace
-
 Result<AlignedBuffer> filled_buffer(std::int64_t bytes) {
   GARUDA_TRY_ASSIGN(auto buffer, AlignedBuffer::allocate(bytes));
   std::memset(buffer.data(), 1, static_cast<std::size_t>(bytes));
   return buffer;
 }
 
-Result<double> measure_host_copy(std::int64_t bytes, int repetitions) {
-  GARUDA_TRY_ASSIGN(auto const source, filled_buffer(bytes));
+}  // namespace
+
+Result<HostCopy> HostCopy::create(std::int64_t bytes) {
+  GARUDA_TRY_ASSIGN(auto source, filled_buffer(bytes));
   GARUDA_TRY_ASSIGN(auto destination, filled_buffer(bytes));
+  return HostCopy(std::move(source), std::move(destination));
+}
+
+std::uint64_t HostCopy::run() {
+  Stopwatch const watch;
+  tbb::parallel_for(tbb::blocked_range<std::int64_t>(0, source_.size_bytes(), kCopiedBytes), [&](auto const& range) {
+    std::memcpy(destination_.data() + range.begin(), source_.data() + range.begin(), range.size());
+  });
+  return watch.elapsed_ns();
+}
+
+Result<double> measure_host_copy(std::int64_t bytes, int repetitions) {
+  GARUDA_TRY_ASSIGN(auto copy, HostCopy::create(bytes));
   std::vector<double> samples_ns;
-  for (int i = 0; i < repetitions; ++i) {
-    Stopwatch const watch;
-    tbb::parallel_for(tbb::blocked_range<std::int64_t>(0, bytes, kCopiedBytes), [&](auto const& range) {
-      std::memcpy(destination.data() + range.begin(), source.data() + range.begin(), range.size());
-    });
-    samples_ns.push_back(static_cast<double>(watch.elapsed_ns()));
-  }
+  for (int i = 0; i < repetitions; ++i) samples_ns.push_back(static_cast<double>(copy.run()));
   return static_cast<double>(bytes) / fastest(samples_ns) * 1e9;
 }
 
@@ -79,19 +87,26 @@ Result<DeviceCopy> measure_device_copy(vk::Device& device, vk::UploadMode mode, 
   return DeviceCopy{fastest(uploads_ns), fastest(downloads_ns)};
 }
 
-Result<double> measure_team_copy(vk::Device& device, vk::CopyDirection direction, std::uint32_t threads,
-                                 std::int64_t bytes, int repetitions) {
+Result<double> measure_team_copy(vk::Device& device, vk::CopyTeamOptions const& options, std::int64_t bytes,
+                                 int repetitions) {
   auto const size = static_cast<std::uint64_t>(bytes);
-  GARUDA_TRY_ASSIGN(auto host, filled_buffer(bytes));
+  vk::PinnedMemory pinned;
+  AlignedBuffer ordinary;
+  if (options.transfer.use_pinned) {
+    GARUDA_TRY_ASSIGN(pinned, device.pinned().allocate(size));
+    std::memset(pinned.data(), 1, size);
+  } else {
+    GARUDA_TRY_ASSIGN(ordinary, filled_buffer(bytes));
+  }
+  auto* const host = options.transfer.use_pinned ? pinned.data() : ordinary.data();
   vk::MemoryArena arena(device);
   GARUDA_TRY_ASSIGN(auto const buffer, arena.buffer({.bytes = size, .name = "copied"}));
-  auto const options = vk::streaming_team(direction, threads, vk::UploadMode::stage);
   GARUDA_TRY_ASSIGN(auto const team, vk::CopyTeam::create(device, device.graphics_queue(), options));
   GARUDA_TRY_ASSIGN(auto const lane, vk::Lane::create(device, {}));
   std::vector<double> samples_ns;
   for (int i = 0; i < kFirstRuns + repetitions; ++i) {
     Stopwatch const watch;
-    auto const group = team->start({{&buffer, 0, host.data(), size}});
+    auto const group = team->start({{&buffer, 0, host, size}});
     GARUDA_TRY_ASSIGN(auto const tickets, team->wait(*group));
     for (auto const ticket : tickets) GARUDA_TRY(lane->wait(ticket));
     if (i >= kFirstRuns) samples_ns.push_back(static_cast<double>(watch.elapsed_ns()));

@@ -245,10 +245,12 @@ class DeviceMeasurement {
     auto const bytes = is_software() ? kSoftwareCopyBytes : kTeamCopyBytes;
     auto const threads = std::clamp(std::thread::hardware_concurrency(), 1U, vk::kMostStreamingThreads);
     GARUDA_TRY(time_.check());
-    GARUDA_TRY_ASSIGN(rates_.team_upload_bytes_per_s,
-                      measure_team_copy(device_, vk::CopyDirection::up, threads, bytes, repetitions()));
-    GARUDA_TRY_ASSIGN(rates_.team_download_bytes_per_s,
-                      measure_team_copy(device_, vk::CopyDirection::down, threads, bytes, repetitions()));
+    auto const measure = [&](vk::CopyDirection direction) {
+      auto const team = vk::streaming_team(direction, threads, vk::UploadMode::stage);
+      return measure_team_copy(device_, team, bytes, repetitions());
+    };
+    GARUDA_TRY_ASSIGN(rates_.team_upload_bytes_per_s, measure(vk::CopyDirection::up));
+    GARUDA_TRY_ASSIGN(rates_.team_download_bytes_per_s, measure(vk::CopyDirection::down));
     return {};
   }
 

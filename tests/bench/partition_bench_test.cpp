@@ -42,8 +42,8 @@ TEST(PartitionBench, CountsTheBytesThatMove) {
       EXPECT_EQ(outcome.record.bytes, request.rows * c.bytes[i]);
       EXPECT_EQ(outcome.record.rows_out, request.rows);
       EXPECT_TRUE(outcome.record.verified);
-      ASSERT_EQ(outcome.ratios.size(), 2U);
-      for (auto const& [what, share] : outcome.ratios) EXPECT_GT(share.median, 0) << what;
+      ASSERT_EQ(outcome.ratios.size(), 1U);
+      EXPECT_GT(outcome.ratios.front().second.median, 0);
       auto const* const row_ids = i == 0 ? "row ids made" : "row ids stored";
       EXPECT_NE(outcome.record.choices.find(row_ids), std::string::npos) << outcome.record.choices;
       EXPECT_NE(to_json_line(outcome.record).find(row_ids), std::string::npos);
