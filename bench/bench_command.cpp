@@ -112,7 +112,7 @@ void add_join(Bench const& bench) {
   add_join_workload(*command, command->request.workload.emplace<JoinWorkload>());
   add_operator_options(bench, *command,
                        "As for garuda join: address=direct,…; of mode resident: method=global,payload=gather,…",
-                       "Also time the bare draws of the graphics path (direct addresses)");
+                       "Also measure what the points of the graphics path cost bare");
   command->runs(bench, run_operator);
 }
 
@@ -165,7 +165,7 @@ void add_group_by(Bench const& bench) {
   command->parsed("--value-type", workload.value_type, "i64", parse_value_type, "i32, i64 or f64");
   command->parsed("--distribution", workload.distribution, "uniform", parse_key_distribution, "uniform or zipf:Z");
   add_operator_options(bench, *command, "As for garuda group-by: address=direct,…; of mode resident: grouping=table,…",
-                       "Also time one bare additive draw a row, at its group's pixel");
+                       "Also measure what one bare additive point a row costs");
   command->runs(bench, run_operator);
 }
 
@@ -209,7 +209,6 @@ void add_bench_command(CLI::App& app, Select const& select, WriteTable const& wr
   add_join(bench);
   add_keyless(bench);
   add_kinds(bench);
-  add_points(bench);
   add_partition(bench);
   add_group_by(bench);
   add_primitives(bench);

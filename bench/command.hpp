@@ -30,7 +30,6 @@ void add_group_by(Bench const& bench);
 void add_keyless(Bench const& bench);
 void add_kinds(Bench const& bench);
 void add_gpu(Bench const& bench);
-void add_points(Bench const& bench);
 void add_partition(Bench const& bench);
 void add_histogram(Bench const& bench);
 void add_primitives(Bench const& bench);

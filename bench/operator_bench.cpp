@@ -60,9 +60,6 @@ class HostRun {
     describe(outcome.record, plan_.path, plan_.device, driver_of(plan_, request_.threads), Mode::end_to_end);
     outcome.record.bytes = workload_.bytes(result.schema);
     outcome.notes = {fmt::format("plan: {}{}{}", plan_.tuning, plan_.tuning.empty() ? "" : "; ", plan_.reason)};
-    if (request_.floor && plan_.path == Path::graphics) {
-      GARUDA_TRY_ASSIGN(floor_, raster_floor(workload_, plan_, stats_));
-    }
     return {};
   }
 
@@ -71,8 +68,6 @@ class HostRun {
     GARUDA_TRY_ASSIGN(auto const ns, run(&result));
     return Sample{ns, 0, stats_.phases, stats_.counters};
   }
-  bool has_floor() const noexcept { return floor_ != nullptr; }
-  Result<Sample> draw_floor() { return floor_ ? floor_->run() : Result<Sample>(Sample{}); }
 
   /// What is known of a run once all are done.
   Result<void> finish(Contender& contender) const {
@@ -84,7 +79,7 @@ class HostRun {
     // A plan that has decided on a placement has put the tables on the device whole.
     bool const streams = std::ranges::any_of(plan_.details, [](auto const& d) { return d.first == "placement"; });
     if (workload_.join() != nullptr && streams) GARUDA_TRY(add_bound(outcome));
-    if (floor_) add_floor(outcome, contender.after.front());
+    if (request_.floor && plan_.path == Path::graphics) GARUDA_TRY(add_floor(outcome));
     return {};
   }
 
@@ -131,17 +126,30 @@ class HostRun {
     return {};
   }
 
-  void add_floor(Outcome& outcome, Series const& drawn) const {
+  /// What the run's points cost by themselves: of a group-by one additive point a row.
+  Result<void> add_floor(Outcome& outcome) const {
+    using calibrate::PixelOrder;
+    using calibrate::PointTarget;
+    auto drawn = points_of_join(plan_, stats_);
+    if (auto const* const group_by = workload_.group_by())
+      drawn = {{"draw", PointTarget::add, PixelOrder::random, group_by->workload.rows}};
     auto record = outcome.record;
+    GARUDA_TRY_ASSIGN(record.phases, raster_floor(plan_.device, drawn));
     record.op = "raster-floor";
     record.mode = to_string(Mode::resident);
-    record.samples_ns = drawn.times();
+    std::uint64_t ns = 0;
+    record.bytes = 0;
+    for (auto const& phase : record.phases) {
+      ns += phase.ns;
+      record.bytes += phase.bytes;
+    }
+    record.samples_ns = {ns};
     record.time = summarise(record.samples_ns);
-    record.bytes = floor_->bytes();
-    record.phases = drawn.median().phases;
-    outcome.ratios.emplace_back(fmt::format("{} / bare draws", outcome.record.op),
-                                summarise_ratios(outcome.record.samples_ns, record.samples_ns));
+    outcome.ratios.emplace_back(
+        fmt::format("{} / bare draws", outcome.record.op),
+        summarise_ratios(outcome.record.samples_ns, std::vector(outcome.record.samples_ns.size(), std::max(ns, 1UL))));
     outcome.beside.push_back(std::move(record));
+    return {};
   }
 
   Engine& engine_;
@@ -151,7 +159,6 @@ class HostRun {
   OperatorOptions options_;
   Plan plan_;
   RunStats stats_;
-  std::unique_ptr<BareDraws> floor_;
 };
 
 Result<OperatorOptions> options_of(Workload const& workload, OperatorRequest const& request, Choice const& choice) {
@@ -161,10 +168,6 @@ Result<OperatorOptions> options_of(Workload const& workload, OperatorRequest con
   if (choice.path != Path::cpu) run.device = request.device;
   run.threads = request.threads;
   run.control.cancelled = request.cancelled;
-  // Only the pixels of direct addresses are known without running the join.
-  auto* const join = std::get_if<JoinOptions>(&options);
-  if (request.floor && choice.path == Path::graphics && join != nullptr && join->tuning.address == Address::automatic)
-    join->tuning.address = Address::direct;
   return options;
 }
 
@@ -258,7 +261,6 @@ Result<std::vector<Result<Outcome>>> compare_end_to_end(Workload const& workload
     contenders[i].outcome.record = workload.record();
     contenders[i].verify = [run](Outcome& outcome) { return run->verify(outcome); };
     contenders[i].timed.run = [run] { return run->sample(); };
-    if (request.floor) contenders[i].after.push_back({[run] { return run->draw_floor(); }, {}});
   }
   GARUDA_TRY(measure(contenders, request, on_failure));
   for (std::size_t i = 0; i < contenders.size(); ++i)

@@ -35,8 +35,8 @@ struct OperatorRequest : Sampling {
   std::vector<Choice> choices;        ///< in place of `paths` and `tuning` when there are any
   std::optional<std::string> device;  ///< as RunOptions::device, of every path but cpu
   std::uint32_t threads = 0;          ///< 0: all
-  bool floor = false;         ///< end to end, graphics: also time its bare draws; joins then take direct addresses
-  bool share_tables = false;  ///< resident: the first path uploads the tables, the others open the same memory
+  bool floor = false;                 ///< end to end, graphics: also measure what its points cost bare
+  bool share_tables = false;          ///< resident: the first path uploads the tables, the others open the same memory
   TableMemory memory = TableMemory::ordinary;  ///< of mode end-to-end
 };
 

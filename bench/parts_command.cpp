@@ -1,4 +1,4 @@
-// The options of the benchmarks of parts: `garuda bench points`, `partition`, `histogram` and `primitives`.
+// The options of the benchmarks of parts: `garuda bench partition`, `histogram` and `primitives`.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -8,7 +8,6 @@
 #include "bench/command.hpp"
 #include "bench/parts/histogram_bench.hpp"
 #include "bench/parts/partition_bench.hpp"
-#include "bench/parts/points_bench.hpp"
 #include "bench/parts/primitives_bench.hpp"
 #include "bench/workloads/row_count.hpp"
 #include "bench/workloads/words.hpp"
@@ -39,23 +38,6 @@ void print_settings(std::vector<Outcome> outcomes) {
 }
 
 }  // namespace
-
-void add_points(Bench const& bench) {
-  auto const command = Command<PointsRequest>::add(bench, "points", "Bare draws, one point a row: the raster floor");
-  auto& request = command->request;
-  command->parsed("--rows", request.rows, "", parse_row_count, "Points: 2^27, 16M, 6e6")->required();
-  command->option("--image", request.image, "Width and height, a power of two");
-  command->parsed("--order", request.order, "random", parse_point_order, "random or pixel");
-  command->parsed("--blend", request.blend, "none", parse_point_blend, "none (R32G32_UINT) or add (R32_SFLOAT)");
-  command->device(request.device);
-  command->sampling("Timed runs", "Of the random order");
-  command->json("One JSON object");
-  command->runs(bench, [](PointsRequest const& asked, bool json) -> Result<void> {
-    GARUDA_TRY_ASSIGN(auto const outcome, run_points_bench(asked));
-    print(outcome, json);
-    return {};
-  });
-}
 
 void add_partition(Bench const& bench) {
   auto const command =

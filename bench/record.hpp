@@ -20,7 +20,7 @@ struct CopyBandwidth {
 };
 
 struct Record {
-  std::string op;    ///< "join", "group-by", "points", "raster-floor"
+  std::string op;    ///< "join", "group-by", "histogram", "raster-floor"
   std::string path;  ///< the path that ran, never "auto"
   std::string device;
   std::string driver;

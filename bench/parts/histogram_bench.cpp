@@ -5,13 +5,15 @@
 #include <algorithm>
 #include <array>
 #include <bit>
-#include <memory>
+#include <span>
 #include <utility>
 
 #include "bench/gpu/resident_path.hpp"
-#include "bench/parts/bare_draws.hpp"
+#include "bench/parts/raster_floor.hpp"
+#include "bench/parts/vulkan_device.hpp"
 #include "bench/workloads/random.hpp"
 #include "bench/workloads/table_builder.hpp"
+#include "operators/calibrate/point_draws.hpp"
 
 namespace garuda::bench {
 namespace {
@@ -34,13 +36,12 @@ class Counts {
 
   Result<void> make() {
     auto const mask = static_cast<std::uint32_t>(request_.bins - 1);
-    pass_ = {"count", calibrate::image_for(request_.bins, calibrate::PointTarget::add),
-             random_words(request_.rows, request_.seed)};
+    bins_ = random_words(request_.rows, request_.seed);
     TableBuilder builder(request_.rows);
     GARUDA_TRY(builder.add_column<std::int32_t>(
-        "value", [&](std::uint64_t row) { return static_cast<std::int32_t>(pass_.pixels[row]); }));
+        "value", [&](std::uint64_t row) { return static_cast<std::int32_t>(bins_[row]); }));
     table_.emplace(builder.finish());
-    for (auto& value : pass_.pixels) ++counts_[value &= mask];
+    for (auto& value : bins_) ++counts_[value &= mask];
     return {};
   }
 
@@ -48,11 +49,18 @@ class Counts {
   Result<Outcome> by_blending() const {
     if (std::ranges::max(counts_) > kMostExact)
       return fail(ErrorCode::usage, "a bin has more than 2^24 values, which blending does not count exactly");
-    GARUDA_TRY_ASSIGN(auto const draws, BareDraws::create(request_.device.value_or("auto"), {&pass_, 1}));
-    auto const& device = draws->device();
-    return timed(Path::graphics, device.name(), device.driver(),
-                 fmt::format("blending into {} x {} R32_SFLOAT", pass_.image.width, pass_.image.height),
-                 [&] { return draws->run(); });
+    auto const image = calibrate::image_for(request_.bins, calibrate::PointTarget::add);
+    GARUDA_TRY_ASSIGN(auto const opened, open_lane(request_.device.value_or("auto"), "bench draws"));
+    GARUDA_TRY_ASSIGN(auto draw, calibrate::PointDraw::create(*opened.lane, *opened.pipelines, image, bins_));
+    GARUDA_TRY(draw.run());
+    GARUDA_TRY_ASSIGN(auto drawn, draw.read_image());
+    for (auto& word : drawn) word = static_cast<std::uint32_t>(std::bit_cast<float>(word));
+    GARUDA_TRY(check_counts(drawn));
+    return timed(Path::graphics, opened.name(), opened.driver(),
+                 fmt::format("blending into {} x {} R32_SFLOAT", image.width, image.height), [&]() -> Result<Sample> {
+                   GARUDA_TRY_ASSIGN(auto const ns, draw.run());
+                   return Sample{ns, 0, {{"count", ns, point_bytes(image.target, bins_.size()), bins_.size()}}, {}};
+                 });
   }
 
   Result<void> by_atomics(Path path, std::vector<Outcome>& outcomes) const {
@@ -64,12 +72,7 @@ class Counts {
       GARUDA_TRY_ASSIGN(auto const query, resident.histogram(uploaded, request_.bins, setting));
       GARUDA_TRY(query.prepare());
       GARUDA_TRY_ASSIGN(auto const result, query.download());
-      auto const* const counted = result.batches()[0].columns[0].data<std::int32_t>();
-      auto const [wanted, found] = std::ranges::mismatch(counts_, std::span(counted, counts_.size()), {}, {},
-                                                         [](auto count) { return static_cast<std::uint32_t>(count); });
-      if (wanted != counts_.end())
-        return fail(ErrorCode::device_failure,
-                    fmt::format("the count of bin {} is wrong, {}: {}", wanted - counts_.begin(), *wanted, *found));
+      GARUDA_TRY(check_counts({result.batches()[0].columns[0].data<std::uint32_t>(), counts_.size()}));
       GARUDA_TRY_ASSIGN(auto outcome, timed(path, resident.device(), resident.driver(), query.describe(), query.run));
       outcomes.push_back(std::move(outcome));
     }
@@ -77,6 +80,14 @@ class Counts {
   }
 
  private:
+  /// Compares the counts of all bins; what lies behind them is not looked at.
+  Result<void> check_counts(std::span<std::uint32_t const> found) const {
+    auto const [wanted, wrong] = std::ranges::mismatch(counts_, found);
+    if (wanted == counts_.end()) return {};
+    return fail(ErrorCode::device_failure,
+                fmt::format("the count of bin {} is wrong, {}: {}", wanted - counts_.begin(), *wanted, *wrong));
+  }
+
   Result<Outcome> timed(Path path, std::string device, std::string driver, std::string setting,
                         std::function<Result<Sample>()> run) const {
     Contender contender;
@@ -92,7 +103,7 @@ class Counts {
   }
 
   HistogramRequest const& request_;
-  FloorPass pass_;  ///< of the values' bins
+  std::vector<std::uint32_t> bins_;  ///< of each value
   std::optional<Table> table_;
   std::vector<std::uint32_t> counts_;
 };

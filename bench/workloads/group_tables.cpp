@@ -221,10 +221,4 @@ Result<void> ReferenceGroups::check(std::vector<Aggregate> const& aggregates, st
   return {};
 }
 
-std::vector<std::uint32_t> groups_of(Table const& table) {
-  auto const& column = table.batches()[0].columns[0];
-  auto const* const keys = column.data<std::int32_t>();
-  return {keys, keys + column.length};
-}
-
 }  // namespace garuda::bench

@@ -76,7 +76,4 @@ class ReferenceGroups {
   std::vector<Group> groups_;
 };
 
-/// The group of each row of a generated table.
-std::vector<std::uint32_t> groups_of(Table const& table);
-
 }  // namespace garuda::bench

@@ -34,8 +34,6 @@ constexpr std::int64_t kSmallCopyBytes = std::int64_t{64} << 10;
 /// Share of the time after which what is left, some tenths of a second, is measured in one run a rate.
 constexpr double kShare = 0.5;
 
-enum class PixelOrder : std::uint8_t { random, ordered, clipped };
-
 std::vector<std::uint32_t> make_pixels(std::uint64_t points, PixelOrder order, PointImage const& image) {
   std::vector<std::uint32_t> pixels(points);
   auto const num_pixels = image.num_pixels();
@@ -44,6 +42,11 @@ std::vector<std::uint32_t> make_pixels(std::uint64_t points, PixelOrder order, P
     pixels[i] = static_cast<std::uint32_t>(order == PixelOrder::clipped ? num_pixels + pixel : pixel);
   }
   return pixels;
+}
+
+std::uint32_t image_edge(vk::DeviceTraits const& traits) {
+  auto const edge = traits.type == vk::DeviceType::cpu ? kSoftwareImageEdge : kImageEdge;
+  return std::min(edge, std::bit_floor(traits.max_render_extent()));
 }
 
 class DeviceMeasurement {
@@ -68,10 +71,6 @@ class DeviceMeasurement {
 
  private:
   bool is_software() const { return device_.traits().type == vk::DeviceType::cpu; }
-  std::uint32_t image_edge() const {
-    return std::min(is_software() ? kSoftwareImageEdge : kImageEdge,
-                    std::bit_floor(device_.traits().max_render_extent()));
-  }
 
   template <class Run>
   Result<double> rate(std::uint64_t least, std::uint64_t most, Run const& run) const {
@@ -80,12 +79,7 @@ class DeviceMeasurement {
   int repetitions() const { return time_.repetitions(kShare); }
 
   Result<double> point_rate(PointTarget target, PixelOrder order) {
-    PointImage const image{image_edge(), image_edge(), target};
-    auto per_s = rate(kLeastItems, kMostPoints, [&](std::uint64_t points) -> Result<std::uint64_t> {
-      GARUDA_TRY_ASSIGN(auto draw, PointDraw::create(*lane_, pipelines_, image, make_pixels(points, order, image)));
-      auto ns = draw.run();
-      return ns;
-    });
+    auto per_s = measure_points(*lane_, pipelines_, target, order, time_, kShare);
     GARUDA_TRY(lane_->reset());
     return per_s;
   }
@@ -127,12 +121,13 @@ class DeviceMeasurement {
   Result<void> clears() {
     time_.report("clears");
     {
+      auto const edge = image_edge(device_.traits());
       GARUDA_TRY_ASSIGN(auto const image, lane_->arena().image({.format = VK_FORMAT_R32G32_UINT,
-                                                                .width = image_edge(),
-                                                                .height = image_edge(),
+                                                                .width = edge,
+                                                                .height = edge,
                                                                 .usage = VK_IMAGE_USAGE_COLOR_ATTACHMENT_BIT,
                                                                 .name = "cleared"}));
-      auto const pixels = std::uint64_t{image_edge()} * image_edge();
+      auto const pixels = std::uint64_t{edge} * edge;
       GARUDA_TRY_ASSIGN(rates_.cleared_pixels_per_s, rate(pixels, kMostAccesses, [&](std::uint64_t count) {
                           return clear_pixels(*lane_, image, count);
                         }));
@@ -262,6 +257,16 @@ class DeviceMeasurement {
 };
 
 }  // namespace
+
+Result<double> measure_points(vk::Lane& lane, vk::PipelineStore& pipelines, PointTarget target, PixelOrder order,
+                              MeasuringTime const& time, double share) {
+  auto const edge = image_edge(lane.device().traits());
+  PointImage const image{edge, edge, target};
+  return measure_rate(kLeastItems, kMostPoints, time, share, [&](std::uint64_t points) -> Result<std::uint64_t> {
+    GARUDA_TRY_ASSIGN(auto draw, PointDraw::create(lane, pipelines, image, make_pixels(points, order, image)));
+    return draw.run();
+  });
+}
 
 Result<rates::DeviceRates> measure_device(vk::Device& device, vk::PipelineStore& pipelines, MeasuringTime& time) {
   GARUDA_TRY_ASSIGN(auto rates, DeviceMeasurement(device, pipelines, time).run());

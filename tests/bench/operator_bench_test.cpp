@@ -81,7 +81,7 @@ TEST(OperatorBench, DrawsTheFloorBesideTheJoin) {
   ASSERT_EQ(outcomes.front().beside.size(), 1U);
   auto const& floor = outcomes.front().beside.front();
   EXPECT_EQ(floor.op, "raster-floor");
-  EXPECT_EQ(floor.time.samples, 3U);
+  EXPECT_GT(floor.time.median_ns, 0U);
   ASSERT_EQ(outcomes.front().ratios.size(), 1U);
   EXPECT_GT(outcomes.front().ratios.front().second.median, 0);
   std::uint64_t points = 0;
