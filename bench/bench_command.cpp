@@ -7,8 +7,6 @@
 #include <system_error>
 
 #include "bench/command.hpp"
-#include "bench/keyless_bench.hpp"
-#include "bench/kinds_bench.hpp"
 #include "bench/operator_bench.hpp"
 #include "bench/workloads/row_count.hpp"
 #include "bench/workloads/words.hpp"
@@ -61,9 +59,7 @@ Result<void> run_operator(OperatorArguments arguments, bool json) {
     GARUDA_TRY_ASSIGN(auto const tables, generate_tables(arguments.workload));
     return export_tables(arguments, tables);
   }
-  GARUDA_TRY_ASSIGN(auto const outcomes, run_operator_bench(arguments));
-  for (auto const& outcome : outcomes) print(outcome, json);
-  return {};
+  return print_all(run_operator_bench(arguments), json);
 }
 
 void add_operator_options(Bench const& bench, Command<OperatorArguments>& command, char const* tuning,
@@ -117,40 +113,52 @@ void add_join(Bench const& bench) {
 }
 
 void add_kinds(Bench const& bench) {
-  auto const command = Command<KindsRequest>::add(bench, "kinds", "Kinds of joins of synthetic tables on a device");
+  struct Kinds : OperatorRequest {
+    std::vector<JoinKind> kinds{JoinKind::left, JoinKind::right, JoinKind::full,
+                                JoinKind::semi, JoinKind::anti,  JoinKind::mark};
+    std::vector<JoinKind> counted{JoinKind::inner, JoinKind::full, JoinKind::semi};
+  };
+  auto const command = Command<Kinds>::add(bench, "kinds", "Kinds of joins of synthetic tables on a device");
   auto& request = command->request;
-  add_join_workload(*command, request.workload);
+  request.memory = TableMemory::device;
+  request.warms_up = true;
+  add_join_workload(*command, request.workload.emplace<JoinWorkload>());
   command->parsed("--kinds", request.kinds, "", list_of(parse_join_kind), "Beside inner (default: all)");
   command->parsed("--counted", request.counted, "", list_of(parse_join_kind), "Also counted: inner,full,semi");
   command->option("--tuning", request.tuning, "As for garuda join: method=global,…");
   command->device(request.device);
   command->sampling("Timed runs of each, in turn", "Of the generated tables");
   command->json("A JSON object a line");
-  command->runs(bench, [](KindsRequest const& asked, bool json) -> Result<void> {
-    GARUDA_TRY_ASSIGN(auto const outcomes, run_kinds_bench(asked));
-    for (auto const& outcome : outcomes) print(outcome, json);
-    return {};
+  command->prints(bench, [](Kinds asked) {
+    for (auto const kind : asked.kinds)
+      if (kind != JoinKind::inner) asked.queries.push_back({kind, false});
+    for (auto const kind : asked.counted) asked.queries.push_back({kind, true});
+    return run_operator_bench(asked);
   });
 }
 
-void add_keyless(Bench const& bench) {
-  auto const command = Command<KeylessRequest>::add(bench, "keyless", "Joins of synthetic tables without keys");
+void add_non_equi(Bench const& bench) {
+  struct NonEqui : OperatorRequest {
+    bool rows = false;
+  };
+  auto const command = Command<NonEqui>::add(bench, "non-equi", "Non-equi joins of synthetic tables");
   auto& request = command->request;
-  command->parsed("--rows-left", request.rows_left, "", parse_row_count, "Rows: 2^20, 16M, 6e6")->required();
-  command->parsed("--rows-right", request.rows_right, "", parse_row_count, "Rows")->required();
-  command->parsed("--condition", request.condition, "band", parse_keyless_condition,
+  request.warms_up = true;
+  auto& workload = request.workload.emplace<NonEquiWorkload>();
+  command->parsed("--rows-left", workload.rows_left, "", parse_row_count, "Rows: 2^20, 16M, 6e6")->required();
+  command->parsed("--rows-right", workload.rows_right, "", parse_row_count, "Rows")->required();
+  command->parsed("--condition", workload.condition, "band", parse_condition,
                   "band: two comparisons, about a match a row; less: one comparison, half of all pairs");
   command->flag("--rows", request.rows, "Make the rows; else they are counted");
-  command->parsed("--path", request.path, "auto", parse_path, "auto, cpu, compute");
+  command->parsed("--path", request.paths, "auto", list_of(parse_path), "Paths, by comma: auto, cpu, compute");
   command->option("--tuning", request.tuning, "As for garuda join: method=nested_loops,…");
   command->device(request.device);
   command->option("--threads", request.threads, "Of the host; 0: all");
   command->sampling("Timed runs", "Of the generated tables");
-  command->json("One JSON object");
-  command->runs(bench, [](KeylessRequest const& asked, bool json) -> Result<void> {
-    GARUDA_TRY_ASSIGN(auto const outcome, run_keyless_bench(asked));
-    print(outcome, json);
-    return {};
+  command->json("One JSON object a path, a line each");
+  command->prints(bench, [](NonEqui asked) {
+    asked.queries.front().counts = !asked.rows;
+    return run_operator_bench(asked);
   });
 }
 
@@ -173,6 +181,12 @@ Result<void> flushed(Result<void> result) {
   auto const is_written = std::fflush(stdout) == 0;
   if (!result || is_written) return result;
   return fail(ErrorCode::output, "standard output cannot be written");
+}
+
+Result<void> print_all(Result<std::vector<Outcome>> const& outcomes, bool json) {
+  if (!outcomes) return tl::unexpected(outcomes.error());
+  for (auto const& outcome : *outcomes) print(outcome, json);
+  return {};
 }
 
 void print(Outcome const& outcome, bool json) {
@@ -207,7 +221,7 @@ void add_bench_command(CLI::App& app, Select const& select, WriteTable const& wr
   command->require_subcommand(1);
   Bench const bench{*command, select, write_table, cancelled};
   add_join(bench);
-  add_keyless(bench);
+  add_non_equi(bench);
   add_kinds(bench);
   add_partition(bench);
   add_group_by(bench);

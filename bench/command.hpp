@@ -27,7 +27,7 @@ struct Bench {
 
 void add_join(Bench const& bench);
 void add_group_by(Bench const& bench);
-void add_keyless(Bench const& bench);
+void add_non_equi(Bench const& bench);
 void add_kinds(Bench const& bench);
 void add_gpu(Bench const& bench);
 void add_partition(Bench const& bench);
@@ -39,6 +39,8 @@ Result<void> flushed(Result<void> result);
 
 /// A line of JSON a record, or a few lines for people.
 void print(Outcome const& outcome, bool json);
+/// The same of all outcomes, or their error.
+Result<void> print_all(Result<std::vector<Outcome>> const& outcomes, bool json);
 /// A row of a Markdown table.
 void print_row(std::vector<std::string> const& cells);
 void print_header(std::vector<std::string> const& titles);
@@ -106,6 +108,12 @@ class Command : public std::enable_shared_from_this<Command<Request>> {
     app_->callback([self = this->shared_from_this(), select = bench.select, run] {
       select([self, run] { return flushed(self->read_and(run)); });
     });
+  }
+
+  /// `run`: a Result of outcomes, of the request.
+  template <class Run>
+  void prints(Bench const& bench, Run run) {
+    runs(bench, [run](Request const& asked, bool json) { return print_all(run(asked), json); });
   }
 
  private:

@@ -6,10 +6,10 @@
 #include <array>
 #include <utility>
 
+#include "bench/operator_run.hpp"
 #include "bench/parts/copy_bandwidth.hpp"
 #include "bench/parts/raster_floor.hpp"
 #include "bench/workloads/words.hpp"
-#include "core/stopwatch.hpp"
 
 namespace garuda::bench {
 namespace {
@@ -24,19 +24,12 @@ Result<void> check(OperatorRequest const& request) {
   if (request.floor && !draws)
     return fail(ErrorCode::usage, "--floor draws what --path graphics draws, which is not among the paths");
   if (request.mode == Mode::end_to_end) return {};
-  if (request.memory == TableMemory::pinned)
+  if (request.memory != TableMemory::ordinary)
     return fail(ErrorCode::usage, "--memory pinned is of --mode end-to-end: resident tables are on the device");
   auto const* const group_by = std::get_if<GroupByCase>(&request.workload);
   if (group_by != nullptr && group_by->workload.rows == 0)
     return fail(ErrorCode::usage, "--rows must be at least 1 in --mode resident: 0");
   return {};
-}
-
-/// An error of a result's check, with where the result came from.
-Result<void> checked(Result<void> result, Path path, std::string_view device) {
-  if (result) return result;
-  return tl::unexpected(
-      std::move(result).error().wrap(fmt::format("wrong result of path {} on {}", to_string(path), device)));
 }
 
 void describe(Record& record, Path path, std::string device, std::string driver, Mode mode) {
@@ -46,142 +39,95 @@ void describe(Record& record, Path path, std::string device, std::string driver,
   record.mode = to_string(mode);
 }
 
-/// One choice on tables in host memory.
-class HostRun {
- public:
-  HostRun(Engine& engine, Workload const& workload, std::vector<Table> const& tables, OperatorRequest const& request,
-          OperatorOptions options)
-      : engine_(engine), workload_(workload), tables_(tables), request_(request), options_(std::move(options)) {}
-
-  Result<void> verify(Outcome& outcome) {
-    Batches result;
-    GARUDA_TRY(run(&result));
-    GARUDA_TRY(checked(workload_.check(result.schema, result.batches), plan_.path, plan_.device));
-    describe(outcome.record, plan_.path, plan_.device, driver_of(plan_, request_.threads), Mode::end_to_end);
-    outcome.record.bytes = workload_.bytes(result.schema);
-    outcome.notes = {fmt::format("plan: {}{}{}", plan_.tuning, plan_.tuning.empty() ? "" : "; ", plan_.reason)};
-    return {};
+/// What copying alone takes, host to host: build side up, then probe side up while rows come down.
+Result<void> add_bound(Workload const& workload, Outcome& outcome) {
+  auto& record = outcome.record;
+  GARUDA_TRY_ASSIGN(auto const rates, measure_stream_rates(record.device));
+  std::array<double, 2> bytes{};
+  for (std::size_t side = 0; side < bytes.size(); ++side) {
+    auto const& table = workload.tables()[side];
+    bytes.at(side) = static_cast<double>(table.num_rows()) * static_cast<double>(row_bytes(table.schema()));
   }
+  auto const down = static_cast<double>(record.bytes) - bytes[0] - bytes[1];
+  bool const build_is_left = *record.rows_left <= *record.rows_right;
+  auto const build_s = bytes[build_is_left ? 0 : 1] / rates.up_bytes_per_s;
+  auto const probe_s = bytes[build_is_left ? 1 : 0] / rates.up_bytes_per_s;
+  record.bound_ns = static_cast<std::uint64_t>((build_s + std::max(probe_s, down / rates.down_bytes_per_s)) * 1e9);
+  outcome.notes.push_back(fmt::format(
+      "bound by copies: {}, {}B/s up and {}B/s down ({}); join / bound {:.2f}", format_ns(*record.bound_ns),
+      format_rate(rates.up_bytes_per_s), format_rate(rates.down_bytes_per_s), rates.pinned ? "pinned memory" : "staged",
+      static_cast<double>(record.time.median_ns) / static_cast<double>(std::max<std::uint64_t>(*record.bound_ns, 1))));
+  return {};
+}
 
-  Result<Sample> sample() {
-    Batches result;
-    GARUDA_TRY_ASSIGN(auto const ns, run(&result));
-    return Sample{ns, 0, stats_.phases, stats_.counters};
-  }
+/// What the run's points cost by themselves: of a group-by one additive point a row.
+Result<void> add_floor(OperatorRun const& run, Outcome& outcome) {
+  using calibrate::PixelOrder;
+  using calibrate::PointTarget;
+  auto drawn = points_of_join(run.plan(), run.stats());
+  if (auto const* const group_by = run.workload().group_by())
+    drawn = {{"draw", PointTarget::add, PixelOrder::random, group_by->workload.rows}};
+  auto record = outcome.record;
+  GARUDA_TRY_ASSIGN(record.phases, raster_floor(record.device, drawn));
+  record.op = "raster-floor";
+  record.mode = to_string(Mode::resident);
+  record.bytes = 0;
+  for (auto const& phase : record.phases) record.bytes += phase.bytes;
+  auto const ns = std::max<std::uint64_t>(total_ns(record.phases), 1);
+  record.samples_ns.assign(record.samples_ns.size(), ns);
+  outcome.ratios.emplace_back(fmt::format("{} / bare draws", outcome.record.op),
+                              summarise_ratios(outcome.record.samples_ns, record.samples_ns));
+  record.samples_ns = {ns};
+  record.time = summarise(record.samples_ns);
+  outcome.beside.push_back(std::move(record));
+  return {};
+}
 
-  /// What is known of a run once all are done.
-  Result<void> finish(Contender& contender) const {
-    auto& outcome = contender.outcome;
-    GARUDA_TRY_ASSIGN(outcome.bandwidth, measure_bandwidth(plan_));
-    std::string counters;
-    for (auto const& [name, value] : contender.timed.median().counters) counters += fmt::format(" {} {}", name, value);
-    if (!counters.empty()) outcome.notes.push_back("counters:" + counters);
-    // A plan that has decided on a placement has put the tables on the device whole.
-    bool const streams = std::ranges::any_of(plan_.details, [](auto const& d) { return d.first == "placement"; });
-    if (workload_.join() != nullptr && streams) GARUDA_TRY(add_bound(outcome));
-    if (request_.floor && plan_.path == Path::graphics) GARUDA_TRY(add_floor(outcome));
-    return {};
-  }
+/// Pairs of rows a second: all there are, whether they were compared or passed over.
+void add_pair_rates(Outcome& outcome) {
+  auto const& record = outcome.record;
+  auto const pairs = static_cast<double>(*record.rows_left) * static_cast<double>(*record.rows_right);
+  auto const rate = [&](std::uint64_t ns) { return format_rate(pairs / static_cast<double>(ns) * 1e9); };
+  outcome.notes.push_back(fmt::format("pairs of rows: {}/s from call to result", rate(record.time.median_ns)));
+  for (auto const& phase : record.phases)
+    if (phase.name == "count" && phase.ns > 0)
+      outcome.notes.push_back(
+          fmt::format("pairs of rows: {}/s in phase count, {}", rate(phase.ns), format_ns(phase.ns)));
+}
 
- private:
-  struct Batches {
-    Schema schema;
-    std::vector<Batch> batches;
-  };
+/// What is known of a run once all are done.
+Result<void> finish(OperatorRun const& run, OperatorRequest const& request, Contender& contender) {
+  auto& outcome = contender.outcome;
+  auto const& plan = run.plan();
+  outcome.notes.push_back(fmt::format("plan: {}{}{}", plan.tuning, plan.tuning.empty() ? "" : "; ", plan.reason));
+  if (request.memory == TableMemory::device) return {};
+  GARUDA_TRY_ASSIGN(outcome.bandwidth, measure_bandwidth(plan));
+  std::string counters;
+  for (auto const& [name, value] : contender.timed.median().counters) counters += fmt::format(" {} {}", name, value);
+  if (!counters.empty()) outcome.notes.push_back("counters:" + counters);
+  // A plan that has decided on a placement has put the tables on the device whole.
+  bool const streams = std::ranges::any_of(plan.details, [](auto const& d) { return d.first == "placement"; });
+  if (run.workload().join() != nullptr && streams) GARUDA_TRY(add_bound(run.workload(), outcome));
+  if (run.workload().non_equi() != nullptr) add_pair_rates(outcome);
+  if (request.floor && plan.path == Path::graphics) GARUDA_TRY(add_floor(run, outcome));
+  return {};
+}
 
-  /// From the call to the last batch, with all batches kept; nanoseconds.
-  Result<std::uint64_t> run(Batches* kept) {
-    Stopwatch const watch;
-    GARUDA_TRY_ASSIGN(auto const result, workload_.start(engine_, views_of(tables_), options_));
-    while (true) {
-      GARUDA_TRY_ASSIGN(auto batch, result->next());
-      if (!batch) break;
-      kept->batches.push_back(std::move(*batch));
-    }
-    auto const ns = watch.elapsed_ns();
-    kept->schema = result->schema();
-    plan_ = result->plan();
-    stats_ = result->stats();
-    return ns;
-  }
-
-  /// What copying alone takes, host to host: build side up, then probe side up while rows come down.
-  Result<void> add_bound(Outcome& outcome) const {
-    auto& record = outcome.record;
-    GARUDA_TRY_ASSIGN(auto const rates, measure_stream_rates(record.device));
-    std::array<double, 2> bytes{};
-    for (std::size_t side = 0; side < bytes.size(); ++side)
-      bytes.at(side) =
-          static_cast<double>(tables_[side].num_rows()) * static_cast<double>(row_bytes(tables_[side].schema()));
-    auto const down = static_cast<double>(record.bytes) - bytes[0] - bytes[1];
-    bool const build_is_left = *record.rows_left <= *record.rows_right;
-    auto const build_s = bytes[build_is_left ? 0 : 1] / rates.up_bytes_per_s;
-    auto const probe_s = bytes[build_is_left ? 1 : 0] / rates.up_bytes_per_s;
-    record.bound_ns = static_cast<std::uint64_t>((build_s + std::max(probe_s, down / rates.down_bytes_per_s)) * 1e9);
-    outcome.notes.push_back(fmt::format("bound by copies: {}, {}B/s up and {}B/s down ({}); join / bound {:.2f}",
-                                        format_ns(*record.bound_ns), format_rate(rates.up_bytes_per_s),
-                                        format_rate(rates.down_bytes_per_s), rates.pinned ? "pinned memory" : "staged",
-                                        static_cast<double>(record.time.median_ns) /
-                                            static_cast<double>(std::max<std::uint64_t>(*record.bound_ns, 1))));
-    return {};
-  }
-
-  /// What the run's points cost by themselves: of a group-by one additive point a row.
-  Result<void> add_floor(Outcome& outcome) const {
-    using calibrate::PixelOrder;
-    using calibrate::PointTarget;
-    auto drawn = points_of_join(plan_, stats_);
-    if (auto const* const group_by = workload_.group_by())
-      drawn = {{"draw", PointTarget::add, PixelOrder::random, group_by->workload.rows}};
-    auto record = outcome.record;
-    GARUDA_TRY_ASSIGN(record.phases, raster_floor(plan_.device, drawn));
-    record.op = "raster-floor";
-    record.mode = to_string(Mode::resident);
-    std::uint64_t ns = 0;
-    record.bytes = 0;
-    for (auto const& phase : record.phases) {
-      ns += phase.ns;
-      record.bytes += phase.bytes;
-    }
-    record.samples_ns = {ns};
-    record.time = summarise(record.samples_ns);
-    outcome.ratios.emplace_back(
-        fmt::format("{} / bare draws", outcome.record.op),
-        summarise_ratios(outcome.record.samples_ns, std::vector(outcome.record.samples_ns.size(), std::max(ns, 1UL))));
-    outcome.beside.push_back(std::move(record));
-    return {};
-  }
-
-  Engine& engine_;
-  Workload const& workload_;
-  std::vector<Table> const& tables_;
-  OperatorRequest const& request_;
-  OperatorOptions options_;
-  Plan plan_;
-  RunStats stats_;
-};
-
-Result<OperatorOptions> options_of(Workload const& workload, OperatorRequest const& request, Choice const& choice) {
+Result<OperatorOptions> options_of(Workload const& workload, OperatorRequest const& request, Choice const& choice,
+                                   Query const& query) {
   GARUDA_TRY_ASSIGN(auto options, workload.parse_options(choice.tuning));
   auto& run = run_options(options);
   run.path = choice.path;
   if (choice.path != Path::cpu) run.device = request.device;
   run.threads = request.threads;
   run.control.cancelled = request.cancelled;
+  // Bitmaps say which rows have a match, not with which.
+  bool const has_pairs =
+      !query.counts && query.kind != JoinKind::semi && query.kind != JoinKind::anti && query.kind != JoinKind::mark;
+  auto* const join = std::get_if<JoinOptions>(&options);
+  if (join != nullptr && has_pairs && request.queries.size() > 1 && join->tuning.method == JoinMethod::bitmap)
+    join->tuning.method = JoinMethod::automatic;
   return options;
-}
-
-/// Copies of the tables in memory that the engine's device reads in place.
-Result<std::vector<Table>> pin(Engine& engine, Workload const& workload, OperatorRequest const& request) {
-  DeviceTableOptions options;
-  options.device = request.device;
-  options.control.cancelled = request.cancelled;
-  std::vector<Table> pinned;
-  for (auto const& table : workload.tables()) {
-    GARUDA_TRY_ASSIGN(auto copy, engine.pin(table.view(), options));
-    pinned.push_back(std::move(copy));
-  }
-  return pinned;
 }
 
 /// One path with the tables on its device.
@@ -247,24 +193,52 @@ Result<std::vector<Result<Outcome>>> compare_end_to_end(Workload const& workload
   EngineOptions engine_options;
   engine_options.vulkan = std::ranges::any_of(choices, [](auto const& choice) { return choice.path != Path::cpu; });
   GARUDA_TRY_ASSIGN(auto engine, Engine::create(engine_options));
+  DeviceTableOptions there;
+  there.device = request.device;
+  there.control.cancelled = request.cancelled;
+  bool const on_device = request.memory == TableMemory::device;
   std::vector<Table> pinned;
+  std::vector<DeviceTable> uploaded;
+  auto views = views_of(workload.tables());
   if (request.memory == TableMemory::pinned) {
-    GARUDA_TRY_ASSIGN(pinned, pin(engine, workload, request));
+    GARUDA_TRY_ASSIGN(pinned, place(engine, workload, there, &Engine::pin));
+    views = views_of(pinned);
+  } else if (on_device) {
+    GARUDA_TRY_ASSIGN(uploaded, place(engine, workload, there, &Engine::upload));
+    views = views_of(uploaded);
   }
-  auto const& tables = pinned.empty() ? workload.tables() : pinned;
-  std::vector<std::unique_ptr<HostRun>> runs;
-  std::vector<Contender> contenders(choices.size());
-  for (std::size_t i = 0; i < choices.size(); ++i) {
-    GARUDA_TRY_ASSIGN(auto options, options_of(workload, request, choices[i]));
-    runs.push_back(std::make_unique<HostRun>(engine, workload, tables, request, std::move(options)));
-    auto* const run = runs.back().get();
-    contenders[i].outcome.record = workload.record();
-    contenders[i].verify = [run](Outcome& outcome) { return run->verify(outcome); };
-    contenders[i].timed.run = [run] { return run->sample(); };
-  }
+  std::vector<std::unique_ptr<OperatorRun>> runs;
+  std::vector<Contender> contenders;
+  for (auto const& choice : choices)
+    for (auto const& query : request.queries) {
+      GARUDA_TRY_ASSIGN(auto options, options_of(workload, request, choice, query));
+      OperatorCall call{views, std::move(options), query, on_device};
+      auto* const run = runs.emplace_back(std::make_unique<OperatorRun>(engine, workload, std::move(call))).get();
+      auto& contender = contenders.emplace_back();
+      contender.outcome.record = workload.record(query);
+      contender.verify = [run, on_device](Outcome& outcome) -> Result<void> {
+        GARUDA_TRY(run->verify(outcome));
+        outcome.record.mode = to_string(on_device ? Mode::resident : Mode::end_to_end);
+        if (on_device) outcome.record.choices = run->plan().tuning;
+        return {};
+      };
+      contender.timed.run = [run, on_device]() -> Result<Sample> {
+        GARUDA_TRY_ASSIGN(auto sample, run->sample());
+        if (on_device) sample.host_ns = std::exchange(sample.ns, total_ns(sample.phases));
+        return sample;
+      };
+      contender.warms_up = request.warms_up && choice.path != Path::cpu;
+    }
   GARUDA_TRY(measure(contenders, request, on_failure));
-  for (std::size_t i = 0; i < contenders.size(); ++i)
-    if (!contenders[i].failure) GARUDA_TRY(runs[i]->finish(contenders[i]));
+  for (std::size_t i = 0; i < contenders.size(); ++i) {
+    if (contenders[i].failure) continue;
+    GARUDA_TRY(finish(*runs[i], request, contenders[i]));
+    auto const& first = contenders[i - i % request.queries.size()];
+    if (&first == &contenders[i] || first.failure) continue;
+    contenders[i].outcome.ratios.emplace_back(
+        fmt::format("{} / {}", contenders[i].outcome.record.op, first.outcome.record.op),
+        summarise_ratios(contenders[i].timed.times(), first.timed.times()));
+  }
   return outcomes_of(std::move(contenders));
 }
 

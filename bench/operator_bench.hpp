@@ -1,4 +1,5 @@
-// `garuda bench join` and `group-by`: an operator over a workload, by several paths or strategies in turn.
+// `garuda bench join`, `group-by`, `kinds` and `non-equi`: an operator over a workload, by several paths, strategies or
+// kinds in turn.
 #pragma once
 
 #include <cstdint>
@@ -31,13 +32,15 @@ struct OperatorRequest : Sampling {
   WorkloadSpec workload;
   Mode mode = Mode::end_to_end;
   std::vector<Path> paths{Path::automatic};
-  std::string tuning;                 ///< of all paths
-  std::vector<Choice> choices;        ///< in place of `paths` and `tuning` when there are any
-  std::optional<std::string> device;  ///< as RunOptions::device, of every path but cpu
-  std::uint32_t threads = 0;          ///< 0: all
-  bool floor = false;                 ///< end to end, graphics: also measure what its points cost bare
-  bool share_tables = false;          ///< resident: the first path uploads the tables, the others open the same memory
-  TableMemory memory = TableMemory::ordinary;  ///< of mode end-to-end
+  std::string tuning;                   ///< of all paths
+  std::vector<Choice> choices;          ///< in place of `paths` and `tuning` when there are any
+  std::vector<Query> queries{Query{}};  ///< end to end: each by every choice
+  std::optional<std::string> device;    ///< as RunOptions::device, of every path but cpu
+  std::uint32_t threads = 0;            ///< 0: all
+  bool floor = false;                   ///< end to end, graphics: also measure what its points cost bare
+  bool share_tables = false;  ///< resident: the first path uploads the tables, the others open the same memory
+  TableMemory memory = TableMemory::ordinary;  ///< of mode end-to-end; on a device times are its own
+  bool warms_up = false;                       ///< end to end, paths of devices: half a second before the first turn
 };
 
 /// `choices`, or where there are none every path with the same tuning.
@@ -46,8 +49,9 @@ std::vector<Choice> choices_of(OperatorRequest const& request);
 Result<std::vector<Choice>> parse_choices(std::string_view text);
 
 /// Generates the workload and runs it once by every choice, comparing each whole result with the reference; then
-/// `repeat` times, all choices in turn. One outcome a choice, in the order asked for: beside it a raster floor where
-/// there is one, among its ratios those to the floor and to what copying alone takes. Blocks.
+/// `repeat` times, all in turn. One outcome a choice and query, in the order asked for: beside it a raster floor where
+/// there is one, among its ratios those to the floor and to the first query of its choice, among its notes what copying
+/// alone takes, and of a non-equi join the pairs of rows a second. Blocks.
 /// Errors: usage; cancelled; those of the paths; device_failure, also when a result differs from the reference.
 Result<std::vector<Outcome>> run_operator_bench(OperatorRequest const& request);
 

@@ -54,11 +54,7 @@ void add_partition(Bench const& bench) {
   command->option("--threads", request.threads, "Numbers of threads to measure, 0: all")->delimiter(',');
   command->sampling("Timed runs", "Of the keys");
   command->json("One JSON object a measurement");
-  command->runs(bench, [](PartitionRequest const& asked, bool json) -> Result<void> {
-    GARUDA_TRY_ASSIGN(auto const outcomes, run_partition_bench(asked));
-    for (auto const& outcome : outcomes) print(outcome, json);
-    return {};
-  });
+  command->prints(bench, run_partition_bench);
 }
 
 void add_histogram(Bench const& bench) {
@@ -73,9 +69,8 @@ void add_histogram(Bench const& bench) {
   command->json("One JSON object a setting, a line each");
   command->runs(bench, [](HistogramRequest const& asked, bool json) -> Result<void> {
     GARUDA_TRY_ASSIGN(auto outcomes, run_histogram_bench(asked));
-    if (!json) print_settings(std::move(outcomes));
-    if (json)
-      for (auto const& outcome : outcomes) print(outcome, json);
+    if (json) return print_all(outcomes, json);
+    print_settings(std::move(outcomes));
     return {};
   });
 }
@@ -105,10 +100,9 @@ void add_primitives(Bench const& bench) {
   command->device(request.device);
   command->sampling("Timed runs", "Of the generated words");
   command->json("Two JSON objects, the primitive and the copy beside it");
-  command->runs(bench, [](PrimitivesRequest const& asked, bool json) -> Result<void> {
-    GARUDA_TRY_ASSIGN(auto const outcome, run_primitives_bench(asked));
-    print(outcome, json);
-    return {};
+  command->prints(bench, [](PrimitivesRequest const& asked) -> Result<std::vector<Outcome>> {
+    GARUDA_TRY_ASSIGN(auto outcome, run_primitives_bench(asked));
+    return std::vector{std::move(outcome)};
   });
 }
 

@@ -6,7 +6,7 @@
 #include <memory>
 #include <utility>
 
-#include "core/stopwatch.hpp"
+#include "bench/operator_run.hpp"
 #include "operators/contract/stats_sink.hpp"
 
 namespace garuda::report {
@@ -15,38 +15,31 @@ namespace {
 using bench::Mode;
 using bench::Outcome;
 using bench::Sample;
-using bench::Workload;
 
-/// One target.
+/// One target: its call, and what was found of it.
 class Run {
  public:
-  Run(Engine& engine, Workload const& workload, Target target, std::atomic<bool> const* cancelled)
+  Run(Engine& engine, bench::Workload const& workload, Target target, std::atomic<bool> const* cancelled)
       : engine_(engine), workload_(workload), target_(target), cancelled_(cancelled) {}
 
   Result<void> verify(Outcome& outcome) {
-    GARUDA_TRY_ASSIGN(options_, workload_.parse_options(""));
-    auto& run = bench::run_options(options_);
-    run.path = target_.path;
-    if (target_.device) run.device = fmt::to_string(*target_.device);
-    run.control.cancelled = cancelled_;
-    if (target_.mode == Mode::resident) {
-      run.expected_rows = workload_.expected_rows();
-      GARUDA_TRY(upload());
-    } else {
-      tables_ = bench::views_of(workload_.tables());
+    bool const on_device = target_.mode == Mode::resident;
+    bench::OperatorCall call{bench::views_of(workload_.tables()), {}, {}, on_device};
+    GARUDA_TRY_ASSIGN(call.options, workload_.parse_options(""));
+    auto& options = bench::run_options(call.options);
+    options.path = target_.path;
+    if (target_.device) options.device = fmt::to_string(*target_.device);
+    options.control.cancelled = cancelled_;
+    if (on_device) {
+      GARUDA_TRY_ASSIGN(uploaded_,
+                        bench::place(engine_, workload_, {options.device, options.control}, &Engine::upload));
+      call.tables = bench::views_of(uploaded_);
     }
-    GARUDA_TRY_ASSIGN(auto const result, workload_.start(engine_, tables_, options_));
-    std::vector<Batch> batches;
-    GARUDA_TRY(read(*result, batches));
-    GARUDA_TRY(workload_.check(result->schema(), batches));
-    GARUDA_TRY_ASSIGN(measured.digest, bench::digest_of(result->schema(), batches));
-    auto const& plan = result->plan();
-    outcome.record.path = to_string(plan.path);
-    outcome.record.device = plan.device;
-    outcome.record.driver = plan.driver;
+    run_.emplace(engine_, workload_, std::move(call));
+    GARUDA_TRY_ASSIGN(auto const rows, run_->verify(outcome));
     outcome.record.mode = to_string(target_.mode);
-    outcome.record.bytes = workload_.bytes(result->schema());
-    measured.bytes_out = workload_.rows_out() * bench::row_bytes(result->schema());
+    GARUDA_TRY_ASSIGN(measured.digest, bench::digest_of(rows.schema, rows.batches));
+    measured.bytes_out = workload_.rows_out() * bench::row_bytes(rows.schema);
     measured.bytes_in = outcome.record.bytes - measured.bytes_out;
     return {};
   }
@@ -62,53 +55,22 @@ class Run {
   }
 
   Measured measured;
-  std::uint64_t longest_submission_us = 0;
 
  private:
   Result<Sample> run() {
-    std::vector<Batch> kept;
-    std::optional<DeviceTable> resident;
-    Stopwatch const watch;
-    GARUDA_TRY_ASSIGN(auto const result, workload_.start(engine_, tables_, options_));
-    if (target_.mode == Mode::resident) {
-      GARUDA_TRY_ASSIGN(resident, result->take_device_table());
-    } else {
-      GARUDA_TRY(read(*result, kept));
-    }
-    auto const ns = watch.elapsed_ns();
-    auto stats = result->stats();
-    for (auto const& [name, value] : stats.counters)
-      if (name == contract::kLongestSubmission) longest_submission_us = std::max(longest_submission_us, value);
-    return Sample{ns, 0, std::move(stats.phases), std::move(stats.counters)};
-  }
-
-  Result<void> upload() {
-    DeviceTableOptions options;
-    options.device = fmt::to_string(*target_.device);
-    options.control.cancelled = cancelled_;
-    for (auto const& table : workload_.tables()) {
-      GARUDA_TRY_ASSIGN(auto copy, engine_.upload(table.view(), options));
-      uploaded_.push_back(std::move(copy));
-    }
-    for (auto const& table : uploaded_) tables_.push_back(table.view());
-    return {};
-  }
-
-  static Result<void> read(QueryResult& result, std::vector<Batch>& batches) {
-    while (true) {
-      GARUDA_TRY_ASSIGN(auto batch, result.next());
-      if (!batch) return {};
-      batches.push_back(std::move(*batch));
-    }
+    GARUDA_TRY_ASSIGN(auto sample, run_->sample());
+    for (auto const& [name, value] : sample.counters)
+      if (name == contract::kLongestSubmission)
+        measured.longest_submission_us = std::max(measured.longest_submission_us, value);
+    return sample;
   }
 
   Engine& engine_;
-  Workload const& workload_;
+  bench::Workload const& workload_;
   Target target_;
   std::atomic<bool> const* cancelled_;
-  bench::OperatorOptions options_;
   std::vector<DeviceTable> uploaded_;
-  std::vector<TableView> tables_;
+  std::optional<bench::OperatorRun> run_;
 };
 
 }  // namespace
@@ -119,7 +81,7 @@ std::string describe(Target const& target) {
                      target.mode == Mode::resident ? ", resident" : "");
 }
 
-Result<std::vector<Result<Measured>>> measure_cell(Engine& engine, Workload const& workload,
+Result<std::vector<Result<Measured>>> measure_cell(Engine& engine, bench::Workload const& workload,
                                                    std::vector<Target> const& targets,
                                                    bench::Sampling const& sampling) {
   std::vector<std::unique_ptr<Run>> runs;
@@ -140,7 +102,6 @@ Result<std::vector<Result<Measured>>> measure_cell(Engine& engine, Workload cons
     }
     measured.emplace_back(std::move(runs[i]->measured));
     measured.back()->record = std::move(outcomes[i]->record);
-    measured.back()->longest_submission_us = runs[i]->longest_submission_us;
   }
   return measured;
 }

@@ -63,6 +63,12 @@ Sample Sample::of_phase(std::string_view name) const {
   return sample;
 }
 
+std::uint64_t total_ns(std::span<PhaseStats const> phases) noexcept {
+  std::uint64_t ns = 0;
+  for (auto const& phase : phases) ns += phase.ns;
+  return ns;
+}
+
 Result<void> Series::take() {
   GARUDA_TRY_ASSIGN(auto sample, run());
   samples.push_back(std::move(sample));
@@ -137,7 +143,7 @@ Result<Sample> PhaseCollector::time(std::function<Result<void>()> const& run) {
   Sample sample;
   sample.host_ns = watch.elapsed_ns();
   sample.phases = take();
-  for (auto const& phase : sample.phases) sample.ns += phase.ns;
+  sample.ns = total_ns(sample.phases);
   return sample;
 }
 

@@ -41,6 +41,9 @@ struct Sample {
   Sample of_phase(std::string_view name) const;
 };
 
+/// Nanoseconds of all phases together.
+std::uint64_t total_ns(std::span<PhaseStats const> phases) noexcept;
+
 /// Something that runs again and again, blocking, and its samples.
 struct Series {
   std::function<Result<Sample>()> run;

@@ -19,6 +19,7 @@ namespace garuda::bench {
 namespace {
 
 constexpr std::array kKeyTypes{Word<KeyType>{"i32", KeyType::i32}, Word<KeyType>{"i64", KeyType::i64}};
+constexpr std::array kConditions{Word<Matching>{"less", Matching::less}, Word<Matching>{"band", Matching::band}};
 
 // What a sequence of random numbers is for.
 enum class Purpose : std::uint8_t { left_order, matched, draw, miss, rank_order, spread, left_payload, right_payload };
@@ -184,6 +185,31 @@ Result<JoinTables> generate_join_tables(JoinWorkload const& workload) {
   auto const num_keys = num_keys_of(workload);
   return workload.key_type == KeyType::i32 ? generate<std::int32_t>(workload, num_keys)
                                            : generate<std::int64_t>(workload, num_keys);
+}
+
+Result<Matching> parse_condition(std::string_view text) { return parse_word("condition", kConditions, text); }
+std::string_view to_string(Matching condition) noexcept { return word_of(kConditions, condition); }
+
+Result<JoinTables> generate_non_equi_tables(NonEquiWorkload const& workload) {
+  constexpr std::uint64_t kValues = std::uint64_t{1} << 31;
+  auto const [rows_left, rows_right] = std::pair(workload.rows_left, workload.rows_right);
+  if (rows_left == 0 || rows_left > kValues || rows_right == 0 || rows_right > kValues)
+    return fail(ErrorCode::usage, fmt::format("rows out of range [1, 2^31]: {}, {}", rows_left, rows_right));
+  auto const value = [&](std::uint64_t side, std::uint64_t row) {
+    return static_cast<std::int32_t>(RowRandom(2 * workload.seed + side, row).next_below(kValues));
+  };
+  auto const number = [](std::uint64_t row) { return static_cast<std::int32_t>(row); };
+  auto const width = std::max<std::int64_t>(static_cast<std::int64_t>(kValues / rows_right) - 1, 0);
+  TableBuilder left(rows_left);
+  GARUDA_TRY(left.add_column<std::int32_t>("a", [&](std::uint64_t row) { return value(0, row); }));
+  GARUDA_TRY(left.add_column<std::int32_t>("x", number));
+  TableBuilder right(rows_right);
+  GARUDA_TRY(right.add_column<std::int32_t>("lo", [&](std::uint64_t row) { return value(1, row); }));
+  GARUDA_TRY(right.add_column<std::int32_t>("hi", [&](std::uint64_t row) {
+    return static_cast<std::int32_t>(std::min<std::int64_t>(value(1, row) + width, kValues - 1));
+  }));
+  GARUDA_TRY(right.add_column<std::int32_t>("y", number));
+  return JoinTables{left.finish(), right.finish()};
 }
 
 }  // namespace garuda::bench

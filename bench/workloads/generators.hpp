@@ -6,6 +6,7 @@
 #include <string>
 #include <string_view>
 
+#include "bench/workloads/reference_join.hpp"
 #include "garuda/error.hpp"
 #include "garuda/table.hpp"
 
@@ -65,5 +66,20 @@ std::uint64_t max_result_rows(JoinWorkload const& workload) noexcept;
 /// table, columns aligned so that a device can import them, no nulls.
 /// Errors: those of check(); out_of_memory.
 Result<JoinTables> generate_join_tables(JoinWorkload const& workload);
+
+/// Tables whose rows match by ranges. Left: a, drawn from all of int32 that is not negative, and x, the row. Right: lo,
+/// drawn likewise, hi, as much more that a left row has about one match in a band, and y, the row.
+struct NonEquiWorkload {
+  std::uint64_t rows_left = 0;
+  std::uint64_t rows_right = 0;
+  Matching condition = Matching::band;  ///< less: left.a < right.lo, half of all pairs; band: lo <= a <= hi
+  std::uint64_t seed = 1;
+};
+/// Parses `less` or `band`. Errors: usage.
+Result<Matching> parse_condition(std::string_view text);
+std::string_view to_string(Matching condition) noexcept;
+
+/// Makes the two tables as above. Errors: usage for no rows or more than 2^31; out_of_memory.
+Result<JoinTables> generate_non_equi_tables(NonEquiWorkload const& workload);
 
 }  // namespace garuda::bench

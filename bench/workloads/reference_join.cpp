@@ -8,10 +8,14 @@
 #include <tbb/parallel_sort.h>
 
 #include <algorithm>
+#include <atomic>
 #include <bit>
+#include <functional>
+#include <limits>
 #include <utility>
 
 #include "bench/workloads/random.hpp"
+#include "core/bitmap.hpp"
 
 namespace garuda::bench {
 namespace {
@@ -20,8 +24,15 @@ using RowRange = tbb::blocked_range<std::uint64_t>;
 
 bool is_supported(DataType const& type) noexcept { return type.id == TypeId::int32 || type.id == TypeId::int64; }
 
-/// The bits of a value of 4 or 8 bytes.
+/// Stands for null, which no generated value of 64 bits is likely to be.
+constexpr std::int64_t kNull = 0x6e75'6c6c'6e75'6c6c;
+
+/// The bits of a value of 4 or 8 bytes, or a boolean.
 std::int64_t value_at(ArrayView const& column, DataType const& type, std::uint64_t row) noexcept {
+  auto const at = static_cast<std::int64_t>(row);
+  if (column.is_null(at)) return kNull;
+  if (type.id == TypeId::boolean)
+    return get_bit(static_cast<std::uint8_t const*>(column.values), column.offset + at) ? 1 : 0;
   return byte_width(type) == 4 ? column.data<std::int32_t>()[row] : column.data<std::int64_t>()[row];
 }
 
@@ -44,12 +55,10 @@ void read_row(Batch const& batch, Schema const& schema, std::uint64_t row, std::
 
 Result<void> check_columns(std::span<Batch const> batches) {
   for (auto const& batch : batches) {
-    for (auto const& column : batch.columns) {
+    for (auto const& column : batch.columns)
       if (column.length != batch.num_rows)
         return fail(ErrorCode::device_failure,
                     fmt::format("a result column has {} values in a batch of {} rows", column.length, batch.num_rows));
-      if (count_nulls(column) != 0) return fail(ErrorCode::device_failure, "the result has nulls, the inputs none");
-    }
   }
   return {};
 }
@@ -100,10 +109,10 @@ void RowDigest::add(RowDigest const& other) noexcept {
   high += other.high + (low < other.low ? 1 : 0);
 }
 
-ReferenceJoin::ReferenceJoin(TableView left, TableView right) : left_(left), right_(right), schema_(left.schema()) {
+ReferenceJoin::ReferenceJoin(TableView left, TableView right, Matching matching)
+    : left_(left), right_(right), matching_(matching) {
   expect_simple(left);
   expect_simple(right);
-  schema_.insert(schema_.end(), right.schema().begin() + 1, right.schema().end());
   sorted_left_.resize(static_cast<std::size_t>(left.num_rows()));
   tbb::parallel_for(RowRange(0, sorted_left_.size(), 1U << 14), [&](RowRange const& range) {
     for (auto row = range.begin(); row != range.end(); ++row) sorted_left_[row] = {value_at(left_, 0, row), row};
@@ -111,13 +120,6 @@ ReferenceJoin::ReferenceJoin(TableView left, TableView right) : left_(left), rig
   tbb::parallel_sort(sorted_left_.begin(), sorted_left_.end(),
                      [](Entry const& a, Entry const& b) { return std::pair(a.key, a.row) < std::pair(b.key, b.row); });
   index_keys();
-  digest_ = digest_rows(static_cast<std::uint64_t>(right_.num_rows()), schema_.size(),
-                        [&](std::uint64_t right_row, std::span<std::int64_t> row, RowDigest& sum) {
-                          for (auto const& entry : matches(value_at(right_, 0, right_row))) {
-                            fill_row(entry.row, right_row, row);
-                            sum.add(row);
-                          }
-                        });
 }
 
 // About as many ranges as entries, so that a search among keys that lie evenly ends in a cache line or two.
@@ -143,52 +145,125 @@ std::size_t ReferenceJoin::slot_of(std::int64_t key) const noexcept {
   return static_cast<std::size_t>(distance >> range_bits_);
 }
 
-std::span<ReferenceJoin::Entry const> ReferenceJoin::matches(std::int64_t key) const noexcept {
-  if (sorted_left_.empty() || key < sorted_left_.front().key || key > sorted_left_.back().key) return {};
-  auto const by_key = [](auto const& a, auto const& b) {
-    if constexpr (std::is_same_v<std::decay_t<decltype(a)>, Entry>) {
-      return a.key < b;
-    } else {
-      return a < b.key;
-    }
-  };
+std::size_t ReferenceJoin::lower_bound(std::int64_t key) const noexcept {
+  if (key <= sorted_left_.front().key) return 0;
+  if (key > sorted_left_.back().key) return sorted_left_.size();
   auto const slot = slot_of(key);
   auto const begin = sorted_left_.begin() + static_cast<std::ptrdiff_t>(first_entries_[slot]);
   auto const end = sorted_left_.begin() + static_cast<std::ptrdiff_t>(first_entries_[slot + 1]);
-  auto const first = std::lower_bound(begin, end, key, by_key);
-  auto const last = std::upper_bound(first, end, key, by_key);
-  return {first, last};
+  return static_cast<std::size_t>(std::ranges::lower_bound(begin, end, key, {}, &Entry::key) - sorted_left_.begin());
 }
 
-void ReferenceJoin::fill_row(std::uint64_t left_row, std::uint64_t right_row,
+std::span<ReferenceJoin::Entry const> ReferenceJoin::matches(std::uint64_t right_row) const noexcept {
+  auto const value = value_at(right_, 0, right_row);
+  auto const first = matching_ == Matching::less ? std::numeric_limits<std::int64_t>::min() : value;
+  auto const last = matching_ == Matching::equal  ? value
+                    : matching_ == Matching::band ? value_at(right_, 1, right_row)
+                                                  : value - 1;
+  if (sorted_left_.empty() || last < sorted_left_.front().key) return {};
+  auto const begin = lower_bound(first);
+  auto const end = last >= sorted_left_.back().key ? sorted_left_.size() : lower_bound(last + 1);
+  return std::span(sorted_left_).subspan(begin, end - begin);
+}
+
+void ReferenceJoin::fill_row(std::optional<std::uint64_t> left_row, std::optional<std::uint64_t> right_row,
                              std::span<std::int64_t> out) const noexcept {
   auto const num_left = left_.num_columns();
-  for (std::size_t i = 0; i < num_left; ++i) out[i] = value_at(left_, i, left_row);
-  for (std::size_t i = 1; i < right_.num_columns(); ++i) out[num_left + i - 1] = value_at(right_, i, right_row);
+  for (std::size_t i = 0; i < num_left; ++i) out[i] = left_row ? value_at(left_, i, *left_row) : kNull;
+  if (!left_row && matching_ == Matching::equal) out[0] = value_at(right_, 0, *right_row);
+  auto const skipped = right_.num_columns() - (out.size() - num_left);
+  for (std::size_t i = num_left; i < out.size(); ++i)
+    out[i] = right_row ? value_at(right_, skipped + i - num_left, *right_row) : kNull;
 }
 
-Result<void> ReferenceJoin::check(Schema const& schema, std::span<Batch const> batches) const {
-  GARUDA_TRY(check_schema(schema));
-  GARUDA_TRY_ASSIGN(auto const digest, digest_of(schema, batches));
-  if (digest.rows != num_rows())
+std::vector<std::uint8_t> ReferenceJoin::matched_left() const {
+  std::vector<std::uint8_t> matched(sorted_left_.size());
+  tbb::parallel_for(RowRange(0, static_cast<std::uint64_t>(right_.num_rows()), 1U << 12), [&](RowRange const& range) {
+    for (auto row = range.begin(); row != range.end(); ++row)
+      for (auto const& entry : matches(row)) std::atomic_ref(matched[entry.row]).store(1, std::memory_order_relaxed);
+  });
+  return matched;
+}
+
+RowDigest ReferenceJoin::compute(JoinKind kind) const {
+  auto const width = schema_of(kind).size();
+  auto const num_left = static_cast<std::uint64_t>(left_.num_rows());
+  auto const num_right = static_cast<std::uint64_t>(right_.num_rows());
+  bool const keeps_left = kind == JoinKind::left || kind == JoinKind::full;
+  bool const keeps_right = kind == JoinKind::right || kind == JoinKind::full;
+  bool const is_outer = kind == JoinKind::inner || keeps_left || keeps_right;
+  RowDigest digest;
+  if (is_outer)
+    digest = digest_rows(num_right, width, [&](std::uint64_t right, std::span<std::int64_t> row, RowDigest& sum) {
+      auto const found = matches(right);
+      for (auto const& entry : found) {
+        fill_row(entry.row, right, row);
+        sum.add(row);
+      }
+      if (!found.empty() || !keeps_right) return;
+      fill_row(std::nullopt, right, row);
+      sum.add(row);
+    });
+  if (is_outer && !keeps_left) return digest;
+  auto const matched = matched_left();
+  digest.add(digest_rows(num_left, width, [&](std::uint64_t left, std::span<std::int64_t> row, RowDigest& sum) {
+    bool const is_matched = matched[left] != 0;
+    if (kind != JoinKind::mark && is_matched != (kind == JoinKind::semi)) return;
+    fill_row(left, std::nullopt, row);
+    if (kind == JoinKind::mark) row.back() = is_matched ? 1 : 0;
+    sum.add(row);
+  }));
+  return digest;
+}
+
+RowDigest const& ReferenceJoin::digest(JoinKind kind) const {
+  auto const [known, is_new] = digests_.try_emplace(kind);
+  if (is_new) known->second = compute(kind);
+  return known->second;
+}
+
+std::uint64_t ReferenceJoin::num_rows(JoinKind kind) const {
+  if (matching_ == Matching::equal || kind != JoinKind::inner) return digest(kind).rows;
+  return tbb::parallel_reduce(
+      RowRange(0, static_cast<std::uint64_t>(right_.num_rows()), 1U << 12), std::uint64_t{0},
+      [&](RowRange const& range, std::uint64_t rows) {
+        for (auto row = range.begin(); row != range.end(); ++row) rows += matches(row).size();
+        return rows;
+      },
+      std::plus<>());
+}
+
+Schema ReferenceJoin::schema_of(JoinKind kind) const {
+  auto schema = left_.schema();
+  if (kind == JoinKind::semi || kind == JoinKind::anti) return schema;
+  if (kind == JoinKind::mark) {
+    schema.push_back({"mark", DataType{TypeId::boolean}, false});
+    return schema;
+  }
+  schema.insert(schema.end(), right_.schema().begin() + (matching_ == Matching::equal ? 1 : 0), right_.schema().end());
+  return schema;
+}
+
+Result<void> ReferenceJoin::check(Schema const& schema, std::span<Batch const> batches, JoinKind kind) const {
+  auto const expected_schema = schema_of(kind);
+  if (!std::ranges::equal(schema, expected_schema,
+                          [](Field const& a, Field const& b) { return a.name == b.name && a.type == b.type; })) {
+    std::vector<std::string> names;
+    for (auto const& field : schema) names.push_back(fmt::format("{} {}", field.name, to_string(field.type)));
+    return fail(ErrorCode::device_failure,
+                fmt::format("the result has other columns than the reference: {}", fmt::join(names, ", ")));
+  }
+  GARUDA_TRY_ASSIGN(auto const found, digest_of(schema, batches));
+  auto const& expected = digest(kind);
+  if (found.rows != expected.rows)
     return fail(
         ErrorCode::device_failure,
-        fmt::format("the result has another number of rows than the reference, {}: {}", num_rows(), digest.rows));
-  if (digest == digest_) return {};
+        fmt::format("the result has another number of rows than the reference, {}: {}", expected.rows, found.rows));
+  if (found == expected) return {};
   return fail(
       ErrorCode::device_failure,
       fmt::format("the digest of the result's {} rows differs from the reference, {:016x}{:016x}: {:016x}{:016x}",
-                  digest.rows, digest_.high, digest_.low, digest.high, digest.low));
-}
-
-Result<void> ReferenceJoin::check_schema(Schema const& schema) const {
-  auto const same = std::equal(schema.begin(), schema.end(), schema_.begin(), schema_.end(),
-                               [](Field const& a, Field const& b) { return a.name == b.name && a.type == b.type; });
-  if (same) return {};
-  std::vector<std::string> names;
-  for (auto const& field : schema) names.push_back(fmt::format("{} {}", field.name, to_string(field.type)));
-  return fail(ErrorCode::device_failure,
-              fmt::format("the result has other columns than the reference: {}", fmt::join(names, ", ")));
+                  found.rows, expected.high, expected.low, found.high, found.low));
 }
 
 }  // namespace garuda::bench

@@ -44,33 +44,27 @@ std::uint64_t expected_groups(GroupWorkload const& workload) {
 }  // namespace
 
 void set_seed(WorkloadSpec& spec, std::uint64_t seed) {
-  if (auto* const join = std::get_if<JoinWorkload>(&spec)) {
-    join->seed = seed;
-  } else {
-    std::get<GroupByCase>(spec).workload.seed = seed;
-  }
+  if (auto* const group_by = std::get_if<GroupByCase>(&spec)) group_by->workload.seed = seed;
+  if (auto* const join = std::get_if<JoinWorkload>(&spec)) join->seed = seed;
+  if (auto* const join = std::get_if<NonEquiWorkload>(&spec)) join->seed = seed;
 }
 
 RunOptions& run_options(OperatorOptions& options) {
   return std::visit([](auto& own) -> RunOptions& { return own; }, options);
 }
 
-std::vector<TableView> views_of(std::vector<Table> const& tables) {
-  std::vector<TableView> views;
-  for (auto const& table : tables) views.push_back(table.view());
-  return views;
-}
-
 Result<std::vector<Table>> generate_tables(WorkloadSpec const& spec) {
   std::vector<Table> tables;
-  if (auto const* const join = std::get_if<JoinWorkload>(&spec)) {
-    GARUDA_TRY_ASSIGN(auto generated, generate_join_tables(*join));
-    tables.push_back(std::move(generated.left));
-    tables.push_back(std::move(generated.right));
-  } else {
-    GARUDA_TRY_ASSIGN(auto generated, generate_group_table(std::get<GroupByCase>(spec).workload));
+  if (auto const* const group_by = std::get_if<GroupByCase>(&spec)) {
+    GARUDA_TRY_ASSIGN(auto generated, generate_group_table(group_by->workload));
     tables.push_back(std::move(generated));
+    return tables;
   }
+  auto const* const join = std::get_if<JoinWorkload>(&spec);
+  GARUDA_TRY_ASSIGN(auto generated, join != nullptr ? generate_join_tables(*join)
+                                                    : generate_non_equi_tables(std::get<NonEquiWorkload>(spec)));
+  tables.push_back(std::move(generated.left));
+  tables.push_back(std::move(generated.right));
   return tables;
 }
 
@@ -83,45 +77,63 @@ Result<std::unique_ptr<Workload>> Workload::create(WorkloadSpec spec, std::uint6
     GARUDA_TRY(check_memory(*join, memory));
   }
   GARUDA_TRY_ASSIGN(made->tables_, generate_tables(made->spec_));
-  if (join != nullptr) {
-    made->joined_.emplace(made->tables_[0].view(), made->tables_[1].view());
+  auto const& tables = made->tables_;
+  if (auto const* const group_by = made->group_by()) {
+    made->grouped_.emplace(tables[0], group_by->workload);
   } else {
-    made->grouped_.emplace(made->tables_[0], made->group_by()->workload);
+    auto const* const non_equi = made->non_equi();
+    made->joined_.emplace(tables[0].view(), tables[1].view(),
+                          non_equi != nullptr ? non_equi->condition : Matching::equal);
   }
+  made->rows_out();  // computes what is known then
   return made;
 }
 
-std::uint64_t Workload::expected_rows() const {
-  return join() != nullptr ? max_result_rows(*join()) : expected_groups(group_by()->workload);
+std::uint64_t Workload::expected_rows(Query const& query) const {
+  if (group_by() != nullptr) return expected_groups(group_by()->workload);
+  auto const is_bounded = join() != nullptr && query.kind == JoinKind::inner;
+  return std::max<std::uint64_t>(is_bounded ? max_result_rows(*join()) : rows_out(query), 1);
 }
 
-Record Workload::record() const {
+Record Workload::record(Query const& query) const {
   Record record;
-  record.rows_out = rows_out();
-  if (auto const* const spec = join()) {
-    record.op = "join";
-    record.rows_left = spec->rows_left;
-    record.rows_right = spec->rows_right;
-  } else {
+  record.rows_out = rows_out(query);
+  if (auto const* const groups = group_by()) {
     record.op = "group-by";
-    record.rows = group_by()->workload.rows;
-    record.groups = group_by()->workload.groups;
+    record.rows = groups->workload.rows;
+    record.groups = groups->workload.groups;
+    return record;
   }
+  record.op = "join";
+  if (query.kind != JoinKind::inner || query.counts) record.op = fmt::format("{} join", to_string(query.kind));
+  if (auto const* const spec = non_equi()) {
+    record.op = "non-equi join";
+    record.choices = to_string(spec->condition);
+  }
+  if (query.counts) record.op += " count";
+  record.rows_left = tables_[0].num_rows();
+  record.rows_right = tables_[1].num_rows();
   return record;
 }
 
-std::uint64_t Workload::bytes(Schema const& result) const {
-  auto bytes = rows_out() * row_bytes(result);
+std::uint64_t Workload::bytes(Schema const& result, Query const& query) const {
+  auto bytes = rows_out(query) * row_bytes(result);
   for (auto const& table : tables_) bytes += static_cast<std::uint64_t>(table.num_rows()) * row_bytes(table.schema());
   return bytes;
 }
 
-Result<void> Workload::check(Schema const& schema, std::span<Batch const> batches) const {
-  return joined_ ? joined_->check(schema, batches) : grouped_->check(aggregates(), batches);
+Result<void> Workload::check(Schema const& schema, std::span<Batch const> batches, Query const& query) const {
+  return joined_ ? joined_->check(schema, batches, query.kind) : grouped_->check(aggregates(), batches);
+}
+
+Result<void> Workload::check_count(std::uint64_t rows, Query const& query) const {
+  if (rows == rows_out(query)) return {};
+  return fail(ErrorCode::device_failure,
+              fmt::format("the number of rows differs from the reference, {}: {}", rows_out(query), rows));
 }
 
 Result<OperatorOptions> Workload::parse_options(std::string_view tuning) const {
-  if (join() != nullptr) {
+  if (group_by() == nullptr) {
     JoinOptions options;
     GARUDA_TRY_ASSIGN(options.tuning, parse_join_tuning(tuning));
     return options;
@@ -132,20 +144,36 @@ Result<OperatorOptions> Workload::parse_options(std::string_view tuning) const {
 }
 
 Result<std::unique_ptr<QueryResult>> Workload::start(Engine& engine, std::vector<TableView> const& tables,
-                                                     OperatorOptions const& options) const {
-  if (join() != nullptr) return engine.join(tables[0], tables[1], join_spec(), std::get<JoinOptions>(options));
+                                                     OperatorOptions const& options, Query const& query) const {
+  if (auto const* const join = std::get_if<JoinOptions>(&options))
+    return engine.join(tables[0], tables[1], join_spec(query), *join);
   return engine.group_by(tables[0], group_by_spec(), std::get<GroupByOptions>(options));
+}
+
+Result<Engine::Counted> Workload::count(Engine& engine, std::vector<TableView> const& tables,
+                                        OperatorOptions const& options, Query const& query) const {
+  return engine.join_count(tables[0], tables[1], join_spec(query), std::get<JoinOptions>(options));
 }
 
 Result<Plan> Workload::explain(Engine& engine, OperatorOptions const& options) const {
   auto const views = views_of(tables_);
-  if (join() != nullptr) return engine.explain_join(views[0], views[1], join_spec(), std::get<JoinOptions>(options));
+  if (auto const* const join = std::get_if<JoinOptions>(&options))
+    return engine.explain_join(views[0], views[1], join_spec({}), *join);
   return engine.explain_group_by(views[0], group_by_spec(), std::get<GroupByOptions>(options));
 }
 
-JoinSpec Workload::join_spec() {
+JoinSpec Workload::join_spec(Query const& query) const {
   JoinSpec spec;
-  spec.on = {{"key", "key"}};
+  spec.kind = query.kind;
+  if (non_equi() == nullptr) {
+    spec.on = {{"key", "key"}};
+    return spec;
+  }
+  auto const a = left_column("a");
+  auto const lo = right_column("lo");
+  spec.where = non_equi()->condition == Matching::less ? compare(a, Comparator::less, lo)
+                                                       : compare(a, Comparator::greater_equal, lo) &&
+                                                             compare(a, Comparator::less_equal, right_column("hi"));
   return spec;
 }
 

@@ -24,7 +24,7 @@ struct GroupByCase {
   std::vector<AggregateFunction> functions{AggregateFunction::sum};  ///< of the column v
 };
 
-using WorkloadSpec = std::variant<JoinWorkload, GroupByCase>;
+using WorkloadSpec = std::variant<JoinWorkload, GroupByCase, NonEquiWorkload>;
 void set_seed(WorkloadSpec& spec, std::uint64_t seed);
 
 /// Left and right, or the one. Blocks. Errors: usage for what cannot be generated; out_of_memory.
@@ -33,14 +33,26 @@ Result<std::vector<Table>> generate_tables(WorkloadSpec const& spec);
 /// Where the tables lie.
 enum class TableMemory : std::uint8_t {
   ordinary,
-  pinned  ///< in memory that the device reads in place (Engine::pin)
+  pinned,  ///< in memory that the device reads in place (Engine::pin)
+  device,  ///< in memory of the device (Engine::upload), where the result stays, too
+};
+
+/// What is asked of the tables of a join beside its columns.
+struct Query {
+  JoinKind kind = JoinKind::inner;
+  bool counts = false;  ///< the number of rows alone
 };
 
 /// The options of the operator that a workload runs.
 using OperatorOptions = std::variant<JoinOptions, GroupByOptions>;
 RunOptions& run_options(OperatorOptions& options);
 
-std::vector<TableView> views_of(std::vector<Table> const& tables);
+template <class T>
+std::vector<TableView> views_of(std::vector<T> const& tables) {
+  std::vector<TableView> views;
+  for (auto const& table : tables) views.push_back(table.view());
+  return views;
+}
 
 /// Tables and their reference. Does not move: the reference borrows the tables.
 class Workload {
@@ -53,32 +65,40 @@ class Workload {
 
   JoinWorkload const* join() const noexcept { return std::get_if<JoinWorkload>(&spec_); }
   GroupByCase const* group_by() const noexcept { return std::get_if<GroupByCase>(&spec_); }
+  NonEquiWorkload const* non_equi() const noexcept { return std::get_if<NonEquiWorkload>(&spec_); }
   /// As generate_tables() gives them.
   std::vector<Table> const& tables() const noexcept { return tables_; }
-  std::uint64_t rows_out() const noexcept { return joined_ ? joined_->num_rows() : grouped_->num_groups(); }
-  /// Rows of the result as a device would expect them: of a join the most that there can be, of a group-by what a
-  /// sample would estimate.
-  std::uint64_t expected_rows() const;
+  std::uint64_t rows_out(Query const& query = {}) const {
+    return joined_ ? joined_->num_rows(query.kind) : grouped_->num_groups();
+  }
+  /// Rows of the result as a device would expect them, at least one: of an inner join of keys the most that there can
+  /// be, of a group-by what a sample would estimate.
+  std::uint64_t expected_rows(Query const& query = {}) const;
 
   /// What a record says of it: operation and rows.
-  Record record() const;
+  Record record(Query const& query = {}) const;
   /// Bytes of the tables and of a result with these columns, each once.
-  std::uint64_t bytes(Schema const& result) const;
+  std::uint64_t bytes(Schema const& result, Query const& query = {}) const;
   /// Compares a whole result, its rows in any order, with the reference. Errors: device_failure, saying what differs.
-  Result<void> check(Schema const& schema, std::span<Batch const> batches) const;
+  Result<void> check(Schema const& schema, std::span<Batch const> batches, Query const& query = {}) const;
+  /// Compares the number of rows alone. Errors: device_failure.
+  Result<void> check_count(std::uint64_t rows, Query const& query) const;
 
   /// Errors: usage.
   Result<OperatorOptions> parse_options(std::string_view tuning) const;
   /// Joins or groups `tables`, which are copies of tables(), on a device or not, if not these.
   Result<std::unique_ptr<QueryResult>> start(Engine& engine, std::vector<TableView> const& tables,
-                                             OperatorOptions const& options) const;
+                                             OperatorOptions const& options, Query const& query = {}) const;
+  /// Counts the rows of a join of such tables.
+  Result<Engine::Counted> count(Engine& engine, std::vector<TableView> const& tables, OperatorOptions const& options,
+                                Query const& query) const;
   /// What start() would do with tables().
   Result<Plan> explain(Engine& engine, OperatorOptions const& options) const;
 
  private:
   explicit Workload(WorkloadSpec spec) : spec_(std::move(spec)) {}
   std::vector<Aggregate> aggregates() const;
-  static JoinSpec join_spec();
+  JoinSpec join_spec(Query const& query) const;
   GroupBySpec group_by_spec() const;
 
   WorkloadSpec spec_;

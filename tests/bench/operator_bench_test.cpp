@@ -170,6 +170,52 @@ TEST(OperatorBench, SharesTablesOrSaysWhyNot) {
   }
 }
 
+TEST(OperatorBench, EveryKindOfJoinOnADeviceIsVerified) {
+  OperatorRequest request;
+  auto& workload = request.workload.emplace<JoinWorkload>();
+  workload.rows_left = 3'000;
+  workload.rows_right = 5'000;
+  workload.multiplicity = 2;
+  workload.match_ratio = 0.5;
+  request.repeat = 1;
+  request.device = "0";
+  request.memory = TableMemory::device;
+  for (auto const kind :
+       {JoinKind::left, JoinKind::right, JoinKind::full, JoinKind::semi, JoinKind::anti, JoinKind::mark})
+    request.queries.push_back({kind, false});
+  for (auto const kind : {JoinKind::inner, JoinKind::full, JoinKind::semi}) request.queries.push_back({kind, true});
+  auto const outcomes = value_of(run_operator_bench(request));
+  ASSERT_EQ(outcomes.size(), 10U);
+  for (auto const& outcome : outcomes) {
+    EXPECT_TRUE(outcome.record.verified) << outcome.record.op;
+    EXPECT_EQ(outcome.record.mode, "resident");
+    EXPECT_TRUE(outcome.record.host_time) << outcome.record.op;
+    EXPECT_EQ(outcome.ratios.size(), &outcome == &outcomes.front() ? 0U : 1U);
+  }
+  EXPECT_EQ(outcomes[0].record.rows_out, 5'000U);
+  EXPECT_EQ(outcomes[2].record.rows_out, 7'500U);  // right: those without a match besides
+  EXPECT_EQ(outcomes[7].record.op, "inner join count");
+}
+
+TEST(OperatorBench, VerifiesNonEquiJoins) {
+  for (auto const condition : {Matching::band, Matching::less})
+    for (bool const counts : {false, true}) {
+      OperatorRequest request;
+      request.workload = NonEquiWorkload{300, 200, condition};
+      request.queries = {{JoinKind::inner, counts}};
+      request.paths = {Path::cpu};
+      request.repeat = 1;
+      auto const outcomes = value_of(run_operator_bench(request));
+      EXPECT_TRUE(outcomes.front().record.verified);
+      EXPECT_EQ(outcomes.front().record.op, counts ? "non-equi join count" : "non-equi join");
+      EXPECT_EQ(outcomes.front().record.choices, to_string(condition));
+      EXPECT_THAT(outcomes.front().notes, ::testing::Contains(HasSubstr("pairs of rows")));
+    }
+  OperatorRequest empty;
+  empty.workload = NonEquiWorkload{};
+  EXPECT_EQ(refusal(empty, [](auto&) {}), "usage");
+}
+
 TEST(OperatorBench, ReadsChoices) {
   auto const choices = value_of(parse_choices("compute:method=global;cuda;cpu:build=left,radix_bits=4"));
   ASSERT_EQ(choices.size(), 3U);

@@ -84,6 +84,46 @@ TEST_F(ReferenceJoinTest, FindsOtherColumnsAndNulls) {
   EXPECT_FALSE(reference_.check(schema_, batches).has_value());
 }
 
+TEST_F(ReferenceJoinTest, KnowsEveryKind) {
+  std::vector<std::uint64_t> rows;
+  for (auto const kind :
+       {JoinKind::left, JoinKind::right, JoinKind::full, JoinKind::semi, JoinKind::anti, JoinKind::mark})
+    rows.push_back(reference_.num_rows(kind));
+  EXPECT_EQ(rows, (std::vector<std::uint64_t>{4, 4, 5, 3, 1, 4}));
+  std::vector<Batch> batches;
+  batches.push_back(batch_of({{3, 1, 3, 9, 7}, {31, 10, 30, 90, 0}, {300, 100, 300, 0, 700}}));
+  std::uint8_t const left = 0b01111;
+  std::uint8_t const right = 0b10111;
+  batches[0].columns[1].validity = &left;
+  batches[0].columns[2].validity = &right;
+  EXPECT_TRUE(reference_.check(schema_, batches, JoinKind::full).has_value());
+  EXPECT_FALSE(reference_.check(schema_, batches, JoinKind::left).has_value());
+  batches[0].columns[2].validity = &left;
+  EXPECT_FALSE(reference_.check(schema_, batches, JoinKind::full).has_value()) << "another value is null";
+  std::vector<Batch> semi;
+  semi.push_back(batch_of({{3, 1, 3}, {31, 10, 30}}));
+  EXPECT_TRUE(reference_.check(schema_of({"key", "l0"}), semi, JoinKind::semi).has_value());
+  EXPECT_FALSE(reference_.check(schema_of({"key", "l0"}), semi, JoinKind::anti).has_value());
+  semi[0] = batch_of({{3, 1, 3, 9}, {31, 10, 30, 90}, {}});
+  auto schema = schema_of({"key", "l0", "mark"});
+  schema.back().type.id = TypeId::boolean;
+  std::uint8_t const marks = 0b0111;
+  semi[0].columns[2].values = &marks;
+  semi[0].columns[2].length = 4;
+  EXPECT_TRUE(reference_.check(schema, semi, JoinKind::mark).has_value());
+}
+
+TEST(ReferenceJoin, MatchesByRanges) {
+  auto const left = table_of({"a", "x"}, {{5, 1, 9}, {0, 1, 2}});
+  auto const right = table_of({"lo", "hi", "y"}, {{1, 6, 9}, {5, 8, 9}, {0, 1, 2}});
+  ReferenceJoin const band(left.view(), right.view(), Matching::band);
+  EXPECT_EQ(band.num_rows(), 3U);
+  std::vector<Batch> batches;
+  batches.push_back(batch_of({{5, 1, 9}, {0, 1, 2}, {1, 1, 9}, {5, 5, 9}, {0, 0, 2}}));
+  EXPECT_TRUE(band.check(schema_of({"a", "x", "lo", "hi", "y"}), batches).has_value());
+  EXPECT_EQ(ReferenceJoin(left.view(), right.view(), Matching::less).num_rows(), 4U);
+}
+
 TEST(ReferenceJoin, HandlesEmptyResults) {
   auto const left = table_of({"key"}, {{}});
   auto const right = table_of({"key"}, {{1, 2}});
