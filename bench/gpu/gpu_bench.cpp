@@ -21,12 +21,10 @@ class GpuBench {
   /// Errors: cancelled. What else fails is in the outcome.
   Result<GpuCellOutcome> measure(Mode mode, GpuCell const& cell) {
     GpuCellOutcome outcome{mode, cell.name, {}, {}};
-    OperatorRequest request;
-    static_cast<Sampling&>(request) = request_;
+    OperatorRequest request = request_;
     request.mode = mode;
     request.paths = paths_of(mode);
-    request.device = request_.device;
-    request.share_tables = request_.share_tables;
+    request.choices.clear();
     auto const workload = Workload::create(cell.workload, request_.seed);
     if (!workload) {
       outcome.failures.push_back(workload.error().describe());

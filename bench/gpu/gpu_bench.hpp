@@ -20,14 +20,13 @@ std::vector<Path> paths_of(Mode mode);
 /// The path that ratios are to: cuda on resident tables, cpu end to end.
 Path base_of(Mode mode) noexcept;
 
-struct GpuBenchRequest : Sampling {
+/// Of what every cell is measured with, workload, mode and paths are the grid's; `choices` say how paths go about
+/// resident tables, those that they leave out by themselves.
+struct GpuBenchRequest : OperatorRequest {
   GpuGrid grid = GpuGrid::full;
   std::vector<Mode> modes{Mode::resident, Mode::end_to_end};
-  std::string only;  ///< cells with this in their name; empty: all
-  std::optional<std::string> device;
-  std::vector<Choice> choices;  ///< how paths go about resident tables; those that it leaves out: by themselves
-  bool share_tables = false;    ///< resident paths work on the same memory
-  std::uint64_t seconds = 0;    ///< cells that begin later are left out; 0: none
+  std::string only;           ///< cells with this in their name; empty: all
+  std::uint64_t seconds = 0;  ///< cells that begin later are left out; 0: none
 };
 
 struct GpuCellOutcome {
