@@ -7,6 +7,7 @@
 #include "bench/record.hpp"
 #include "report/comparison.hpp"
 #include "report/page/page.hpp"
+#include "report/report_charts.hpp"
 #include "report/suite.hpp"
 
 namespace garuda::report {
@@ -19,11 +20,10 @@ constexpr std::string_view kNoBreak = "\u00a0";
 
 Field field_of(Entry const& entry, bool is_first) {
   if (entry.result == nullptr) return {"–", "", "number"};
-  Field field{bench::format_ns(median_of(*entry.result)), rate_text(*entry.result) + "rows/s", "number"};
-  if (!entry.result->at("share").is_null()) {
-    field.share = entry.result->at("share").get<double>();
-    field.below += fmt::format(", {:.0f} % of {}", 100 * field.share, entry.result->at("ceiling").get<std::string>());
-  }
+  auto const& result = *entry.result;
+  Field field{bench::format_ns(median_of(result)), fmt::format("{}rows/s{}", rate_text(result), share_text(result)),
+              "number"};
+  if (!result.at("share").is_null()) field.share = result.at("share").get<double>();
   if (!is_first) field.text += fmt::format(" ({:.2f}{}×)", entry.times, kNoBreak);
   if (entry.change == Change::faster) field.text += fmt::format("{}▲", kNoBreak), field.style += " good";
   if (entry.change == Change::slower) field.text += fmt::format("{}▼", kNoBreak), field.style += " bad";
@@ -40,8 +40,7 @@ Json growth_chart(Comparison const& comparison, std::vector<NamedReport> const& 
   std::map<std::string, double> sizes;
   for (auto const& one : reports)
     for (auto const& cell : one.report.at("cells"))
-      if (cell.at("series") == kGrowth && cell.at("op") == op)
-        sizes[cell.at("id").get<std::string>()] = cell.at("rows").get<double>() / (op == "join" ? 2 : 1);
+      if (cell.at("series") == kGrowth && cell.at("op") == op) sizes[cell.at("id").get<std::string>()] = size_of(cell);
   auto series = Json::array();
   for (std::size_t s = 0; s < comparison.sides.size(); ++s) {
     auto points = Json::array();
@@ -53,21 +52,14 @@ Json growth_chart(Comparison const& comparison, std::vector<NamedReport> const& 
     if (!points.empty())
       series.push_back({{"name", comparison.sides[s].title}, {"color", s}, {"points", std::move(points)}});
   }
-  return {{"kind", "lines"},
-          {"x", {{"label", "rows (of each side of a join)"}, {"log", 2}}},
-          {"y", {{"label", "rows/s"}, {"log", 10}}},
-          {"series", std::move(series)}};
+  return lines_chart(kSizes, 2, "rows/s", std::move(series));
 }
 
 void add_sides(Page& page, Comparison const& comparison, std::vector<NamedReport> const& reports) {
   PageTable table{{"report", "garuda", "made", "processor", "devices"}, {}};
   for (auto const& one : reports) {
     Results const results(one.report);
-    std::string devices;
-    for (auto const& column : results.columns()) {
-      auto const name = column.device ? results.device_name(column) : std::string();
-      if (!name.empty() && devices.find(name) == std::string::npos) devices += (devices.empty() ? "" : ", ") + name;
-    }
+    auto const devices = results.device_names(", ", false);
     table.rows.push_back({{one.name},
                           {one.report.at("garuda").get<std::string>()},
                           {one.report.at("date").get<std::string>()},

@@ -62,13 +62,6 @@ Json ratios_to_cpu(Results const& results, std::string_view op) {
   });
 }
 
-Json chart_of(std::string_view x, int x_log, std::string_view y, Json series) {
-  return {{"kind", "lines"},
-          {"x", {{"label", x}, {"log", x_log}}},
-          {"y", {{"label", y}, {"log", 10}}},
-          {"series", std::move(series)}};
-}
-
 /// A level line at 1 over all sizes of `ratios`.
 Json cpu_line(Json const& ratios) {
   double least = HUGE_VAL;
@@ -167,20 +160,26 @@ Json phases_of(Json const& result, std::map<std::string, int> const& colors) {
 
 }  // namespace
 
+Json lines_chart(std::string_view x, int x_log, std::string_view y, Json series) {
+  return {{"kind", "lines"},
+          {"x", {{"label", x}, {"log", x_log}}},
+          {"y", {{"label", y}, {"log", 10}}},
+          {"series", std::move(series)}};
+}
+
 double size_of(Json const& cell) { return cell.at("rows").get<double>() / (cell.at("op") == "join" ? 2 : 1); }
 
 Charts growth_charts(Results const& results) {
-  constexpr std::string_view kSizes = "rows (of each side of a join)";
   Charts charts;
   for (auto const* const op : kOperators) {
     if (auto rates = rates_by_size(results, op); !rates.empty())
       charts.emplace_back(fmt::format("{}: rows a second by size", op),
-                          chart_of(kSizes, 2, "rows/s", std::move(rates)));
+                          lines_chart(kSizes, 2, "rows/s", std::move(rates)));
     auto ratios = ratios_to_cpu(results, op);
     if (ratios.empty()) continue;
     ratios.push_back(cpu_line(ratios));
     charts.emplace_back(fmt::format("{}: times as fast as the CPU path", op),
-                        chart_of(kSizes, 2, "×", std::move(ratios)));
+                        lines_chart(kSizes, 2, "×", std::move(ratios)));
   }
   return charts;
 }
@@ -228,7 +227,7 @@ Charts rooflines(Results const& results) {
            {"points", {{least, roof.slopes ? rate / least : rate}, {most, roof.slopes ? rate / most : rate}}}});
     }
     charts.emplace_back(fmt::format("Roofline of {}", name),
-                        chart_of("bytes of input and result a row", 2, "rows/s", std::move(series)));
+                        lines_chart("bytes of input and result a row", 2, "rows/s", std::move(series)));
   }
   return charts;
 }

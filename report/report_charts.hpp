@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -14,6 +15,12 @@ using Charts = std::vector<std::pair<std::string, Json>>;
 
 /// Rows of one side of a join, rows of a group-by.
 double size_of(Json const& cell);
+
+/// The label of axes of sizes.
+inline constexpr std::string_view kSizes = "rows (of each side of a join)";
+
+/// A chart of lines with a logarithmic y axis; `x_log`: base of the x axis, 0 where it is linear.
+Json lines_chart(std::string_view x, int x_log, std::string_view y, Json series);
 
 /// Rows a second by size, and times as fast as the CPU path.
 Charts growth_charts(Results const& results);

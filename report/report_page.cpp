@@ -59,12 +59,7 @@ class ReportPage {
  private:
   /// The devices, or the processor where there are none.
   std::string subject() const {
-    std::string names;
-    for (auto const& column : results_.columns()) {
-      auto const name = results_.device_name(column);
-      if (!column.device && results_.columns().size() > 1) continue;
-      if (names.find(name) == std::string::npos) names += (names.empty() ? "" : ", ") + name;
-    }
+    auto const names = results_.device_names(", ", results_.columns().size() == 1);
     return names.empty() ? "nothing measured" : names;
   }
 
@@ -157,10 +152,9 @@ class ReportPage {
   static Field result_field(Json const* result, std::uint64_t best) {
     if (result == nullptr) return {"–", "", "number"};
     Field field{fmt::format("{} ± {}", format_ns(median_of(*result)), format_ns(spread_of(*result))),
-                rate_text(*result) + "rows/s", median_of(*result) == best ? "number best" : "number"};
-    if (result->at("share").is_null()) return field;
-    field.share = result->at("share").get<double>();
-    field.below += fmt::format(", {:.0f} % of {}", 100 * field.share, text_of(result->at("ceiling")));
+                fmt::format("{}rows/s{}", rate_text(*result), share_text(*result)),
+                median_of(*result) == best ? "number best" : "number"};
+    if (!result->at("share").is_null()) field.share = result->at("share").get<double>();
     return field;
   }
 

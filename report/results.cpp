@@ -1,8 +1,10 @@
 #include "report/results.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "bench/record.hpp"
 #include "report/suite.hpp"
@@ -29,6 +31,12 @@ std::uint64_t spread_of(Json const& result) {
 }
 
 std::string rate_text(Json const& result) { return bench::format_rate(result.at("rows_per_s").get<double>()); }
+
+std::string share_text(Json const& result) {
+  if (result.at("share").is_null()) return {};
+  return fmt::format(", {:.0f} % of {}", 100 * result.at("share").get<double>(),
+                     result.at("ceiling").get<std::string>());
+}
 
 Results::Results(Json const& report) : report_(report) {
   for (auto const& result : report.at("results")) {
@@ -74,6 +82,14 @@ std::string Results::label(Column const& column) const {
 std::string Results::device_name(Column const& column) const {
   if (!column.device) return report_.at("host").at("processor").get<std::string>();
   return report_.at("devices").at(*column.device).at("name").get<std::string>();
+}
+
+std::string Results::device_names(std::string_view separator, bool with_host) const {
+  std::vector<std::string> names;
+  for (auto const& column : columns_)
+    if (auto name = device_name(column); (column.device || with_host) && std::ranges::find(names, name) == names.end())
+      names.push_back(std::move(name));
+  return fmt::format("{}", fmt::join(names, separator));
 }
 
 }  // namespace garuda::report

@@ -43,6 +43,8 @@ class Results {
   std::string label(Column const& column) const;
   /// Name of its device, of the host's processor on the CPU path.
   std::string device_name(Column const& column) const;
+  /// The names of what was measured, each once; that of the processor only where `with_host`.
+  std::string device_names(std::string_view separator, bool with_host) const;
 
  private:
   Json const& report_;
@@ -57,6 +59,8 @@ std::uint64_t median_of(Json const& result);
 std::size_t visits_of(Json const& result);
 /// Nanoseconds: the median absolute deviation, or half of what lies between its visits' medians where that is more.
 std::uint64_t spread_of(Json const& result);
+/// ", 63 % of bus": a result's share of its ceiling; empty where there is none.
+std::string share_text(Json const& result);
 /// "5.9 G" of a result's rows a second.
 std::string rate_text(Json const& result);
 

@@ -36,11 +36,7 @@ std::string to_markdown(Json const& report) {
   Results const results(report);
   std::string line =
       fmt::format("| garuda {}, suite {} |", report.at("garuda").get<std::string>(), report.at("suite").get<int>());
-  std::string devices;
-  for (auto const& column : results.columns()) {
-    auto const name = results.device_name(column);
-    if (devices.find(name) == std::string::npos) devices += (devices.empty() ? " " : "; ") + name;
-  }
+  auto devices = " " + results.device_names("; ", true);
   std::ranges::replace(devices, '|', '/');
   line += devices + " |";
   for (auto const* const op : {"join", "group-by"}) {
@@ -50,10 +46,8 @@ std::string to_markdown(Json const& report) {
       continue;
     }
     auto const cell = best->at("cell").get<std::string>();
-    line += fmt::format(" {}: {}rows/s, {}", results.title(cell), rate_text(*best), results.label(column_of(*best)));
-    if (!best->at("share").is_null())
-      line += fmt::format(", {:.0f} % of {}", 100 * best->at("share").get<double>(),
-                          best->at("ceiling").get<std::string>());
+    line += fmt::format(" {}: {}rows/s, {}{}", results.title(cell), rate_text(*best), results.label(column_of(*best)),
+                        share_text(*best));
     line += " |";
   }
   auto const wrong = wrong_results(report).size();
