@@ -90,17 +90,12 @@ class DuckDb(engine.Engine):
         self.database.execute(f"DROP TABLE IF EXISTS {RESULT}")
 
 
-class DuckDbFiles(DuckDb):
+class DuckDbFiles(files.FromFiles, DuckDb):
     """From files into a file. Arrow IPC, which DuckDB does not know, goes through pyarrow: mapped, and streamed out."""
 
     def __init__(self, threads: int, file_format: str, folder: pathlib.Path) -> None:
         super().__init__(threads, (file_format,))
         self.output = folder / f"duckdb.{file_format}"
-        self.files: dict[str, pathlib.Path] = {}
-
-    def load(self, tables: dict[str, pathlib.Path]) -> None:
-        self.forget()
-        self.files = dict(tables)
 
     def source(self, name: str, way: str) -> str:
         if way != "arrow":
@@ -120,9 +115,3 @@ class DuckDbFiles(DuckDb):
     def copy_text(self, query: str, way: str) -> str:
         compression = ", COMPRESSION snappy" if way == "parquet" else ""
         return f"COPY ({query}) TO '{self.output}' (FORMAT {way}{compression})"
-
-    def to_arrow(self, result: pathlib.Path) -> pa.Table:
-        return files.read(result)
-
-    def forget(self) -> None:
-        self.output.unlink(missing_ok=True)

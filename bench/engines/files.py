@@ -45,3 +45,20 @@ def write_batches(path: pathlib.Path, schema: pa.Schema, batches: Iterable[pa.Re
 def write(path: pathlib.Path, table: pa.Table) -> None:
     with writer(path, table.schema) as file:
         file.write_table(table)
+
+
+class FromFiles:
+    """What engines have in common that read files and write `output`; the first of their bases."""
+
+    output: pathlib.Path
+    files: dict[str, pathlib.Path]
+
+    def load(self, tables: dict[str, pathlib.Path]) -> None:
+        self.forget()
+        self.files = dict(tables)
+
+    def to_arrow(self, result: pathlib.Path) -> pa.Table:
+        return read(result)
+
+    def forget(self) -> None:
+        self.output.unlink(missing_ok=True)

@@ -72,7 +72,7 @@ class Polars(engine.Engine):
         return result.to_arrow()
 
 
-class PolarsFiles(Polars):
+class PolarsFiles(files.FromFiles, Polars):
     """From files into a file: scanned, and sunk by the streaming engine."""
 
     def __init__(self, threads: int, file_format: str, folder: pathlib.Path) -> None:
@@ -95,9 +95,3 @@ class PolarsFiles(Polars):
         else:
             query.sink_csv(self.output, maintain_order=False)
         return self.output
-
-    def to_arrow(self, result: pathlib.Path) -> pa.Table:
-        return files.read(result)
-
-    def forget(self) -> None:
-        self.output.unlink(missing_ok=True)

@@ -16,7 +16,7 @@ import tempfile
 from collections.abc import Callable, Sequence
 
 import pyarrow as pa
-from engines import engine, files, garuda_rival, measure, report
+from engines import engine, files, garuda_command_rival, garuda_rival, measure, report
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 # Modules and their classes: only those that are asked for need their packages.
@@ -53,7 +53,6 @@ def add_arguments(parser: argparse.ArgumentParser, rivals: list[str], repeat: in
         help="every sample, as JSON (%(default)s)",
     )
     parser.add_argument("--garuda", type=pathlib.Path, default=ROOT / "build/bin/garuda", help="the command")
-    parser.add_argument("--library", type=pathlib.Path, default=ROOT / "build/lib/libgaruda.so", help="the C ABI")
 
 
 def check_arguments(parser: argparse.ArgumentParser, arguments: argparse.Namespace, rivals: list[str]) -> None:
@@ -116,7 +115,7 @@ def version(arguments: argparse.Namespace) -> str:
 def memory_engines(arguments: argparse.Namespace, duckdb_ways: tuple[str, ...]) -> list[engine.Engine]:
     """garuda first: the others are compared with it; its forced paths last."""
     ours = [
-        garuda_rival.Garuda(arguments.library, version(arguments), path, arguments.threads)
+        garuda_rival.Garuda(version(arguments), path, arguments.threads)
         for path in (arguments.path, *arguments.forced)
     ]
     ways = {"duckdb": (duckdb_ways,)}
@@ -127,7 +126,7 @@ def file_engines(arguments: argparse.Namespace, folder: pathlib.Path) -> list[en
     """Likewise; results go to `folder`."""
     where = (arguments.threads, arguments.files, folder)
     ours = [
-        garuda_rival.GarudaFiles(
+        garuda_command_rival.GarudaFiles(
             arguments.garuda, version(arguments), path, *where, arguments.memory_limit, arguments.batch
         )
         for path in (arguments.path, *arguments.forced)

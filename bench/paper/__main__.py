@@ -21,21 +21,6 @@ from paper import figures, page
 PATHS = ("graphics", "compute", "cuda", "cpu")
 
 
-class Tuned(garuda_rival.Garuda):
-    """A path of garuda's under a name of its own."""
-
-    def __init__(self, arguments: argparse.Namespace, path: str, name: str, tuning: str = "") -> None:
-        super().__init__(arguments.library, session.version(arguments), path, arguments.threads)
-        self.name, self.tuning, self.device = name, tuning, arguments.device
-
-    def run_options(self, way: str) -> object:
-        options = super().run_options(way)
-        options.contents.tuning = self.tuning.encode() or None
-        if self.device and way != "cpu":
-            options.contents.device = self.device.encode()
-        return options
-
-
 def parse_arguments() -> argparse.Namespace:
     known = [figure.number for figure in figures.all_figures(1)]
     parser = argparse.ArgumentParser(prog="./dev bench paper", description=__doc__)
@@ -88,7 +73,9 @@ class Bench:
         made = []
         for path, name, tuning in wanted:
             if path not in self.left_out:
-                runner = Tuned(self.arguments, path, name, tuning)
+                options = {"device": self.arguments.device if path != "cpu" else None, "tuning": tuning or None}
+                runner = garuda_rival.Garuda(session.version(self.arguments), path, self.arguments.threads, **options)
+                runner.name = name
                 try:
                     self.try_out(runner)
                     made.append(runner)
@@ -101,7 +88,7 @@ class Bench:
         column = figures.tables.pa.array([1, 2], "int32")
         two_rows = figures.tables.pa.table({"key": column})
         runner.load({"left": two_rows, "right": two_rows})
-        runner.join(engine.Join(), runner.ways[0])
+        runner.run(engine.Join(), runner.ways[0])
         runner.unload()
 
     def run(self, figure: figures.Figure, run: figures.Run, engines: list[engine.Engine]) -> dict:

@@ -12,17 +12,16 @@ import pytest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 COMMAND = pathlib.Path(os.environ.get("GARUDA_COMMAND", ROOT / "build/bin/garuda"))
-LIBRARY = COMMAND.parents[1] / "lib/libgaruda.so"
 BENCH = ROOT / "bench"
 WITHOUT_DRIVER = {**os.environ, "VK_ICD_FILENAMES": "/nonexistent", "VK_DRIVER_FILES": "/nonexistent"}
-WITHOUT_DRIVER |= {"PYTHONPATH": str(BENCH), "GARUDA_CUDA_PLUGIN": "/nonexistent"}
+WITHOUT_DRIVER |= {"PYTHONPATH": f"{BENCH}{os.pathsep}{COMMAND.parents[1] / 'python'}", "GARUDA_CUDA_PLUGIN": "/nonexistent"}
 
 sys.path.insert(0, str(BENCH))
 from paper import figures, page  # noqa: E402
 
 
 def paper(folder: pathlib.Path, *arguments: object) -> subprocess.CompletedProcess[str]:
-    files = ["--garuda", COMMAND, "--library", LIBRARY, "--json", folder / "paper.json", "--page", folder / "paper.html"]
+    files = ["--garuda", COMMAND, "--json", folder / "paper.json", "--page", folder / "paper.html"]
     command = [sys.executable, "-m", "paper", "--data", folder / "data", "--repeat", 1, *files, *arguments]
     return subprocess.run(
         list(map(str, command)), env=WITHOUT_DRIVER, capture_output=True, text=True, timeout=300, check=False

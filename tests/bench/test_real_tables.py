@@ -14,7 +14,7 @@ import pytest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 COMMAND = pathlib.Path(os.environ.get("GARUDA_COMMAND", ROOT / "build/bin/garuda"))
-LIBRARY = COMMAND.parents[1] / "lib/libgaruda.so"
+PYTHONPATH = f"{ROOT / 'bench'}{os.pathsep}{COMMAND.parents[1] / 'python'}"
 
 sys.path[:0] = [str(ROOT / "bench"), str(ROOT / "tests/cli")]
 from command import NO_DRIVER, icd_of  # noqa: E402
@@ -28,9 +28,9 @@ def bench(name: str, run: str, folder: pathlib.Path, *arguments: object) -> dict
     """What the script stored as JSON."""
     path, driver = RUNS[run]
     icd = icd_of(driver) if driver else NO_DRIVER
-    environment = {**os.environ, "PYTHONPATH": str(ROOT / "bench"), "VK_ICD_FILENAMES": icd, "VK_DRIVER_FILES": icd}
+    environment = {**os.environ, "PYTHONPATH": PYTHONPATH, "VK_ICD_FILENAMES": icd, "VK_DRIVER_FILES": icd}
     environment |= {"XDG_CACHE_HOME": str(ROOT / "build/test_cache"), "GARUDA_CUDA_PLUGIN": NO_DRIVER}
-    call = [sys.executable, "-m", name, "--garuda", COMMAND, "--library", LIBRARY, "--data", folder, "--repeat", 1]
+    call = [sys.executable, "-m", name, "--garuda", COMMAND, "--data", folder, "--repeat", 1]
     call += ["--path", path, "--threads", 2, "--json", folder / "stored.json", *arguments]
     done = subprocess.run(
         list(map(str, call)), env=environment, capture_output=True, text=True, timeout=300, check=False
@@ -114,7 +114,7 @@ def test_what_is_not_allowed_is_one_sentence():
     ]:
         call = [sys.executable, "-m", name, *arguments]
         done = subprocess.run(
-            call, env={**os.environ, "PYTHONPATH": str(ROOT / "bench")}, capture_output=True, text=True, check=False
+            call, env={**os.environ, "PYTHONPATH": PYTHONPATH}, capture_output=True, text=True, check=False
         )
         assert done.returncode == 2 and arguments[1] in done.stderr.splitlines()[-1]
 

@@ -15,10 +15,9 @@ import pytest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 COMMAND = pathlib.Path(os.environ.get("GARUDA_COMMAND", ROOT / "build/bin/garuda"))
-LIBRARY = COMMAND.parents[1] / "lib/libgaruda.so"
 BENCH = ROOT / "bench"
 WITHOUT_DRIVER = {**os.environ, "VK_ICD_FILENAMES": "/nonexistent", "VK_DRIVER_FILES": "/nonexistent"}
-WITHOUT_DRIVER["PYTHONPATH"] = str(BENCH)
+WITHOUT_DRIVER["PYTHONPATH"] = f"{BENCH}{os.pathsep}{COMMAND.parents[1] / 'python'}"
 
 sys.path.insert(0, str(BENCH))
 from engines import compare, engine, measure  # noqa: E402
@@ -33,7 +32,7 @@ def run(*arguments: object) -> subprocess.CompletedProcess[str]:
 
 
 def rivals(*arguments: object) -> subprocess.CompletedProcess[str]:
-    return run(sys.executable, "-m", "rivals", "--garuda", COMMAND, "--library", LIBRARY, "--quick", *arguments)
+    return run(sys.executable, "-m", "rivals", "--garuda", COMMAND, "--quick", *arguments)
 
 
 def test_every_work_is_verified_and_timed(tmp_path):
