@@ -2,28 +2,13 @@
 
 from __future__ import annotations
 
-import dataclasses
-
 from db_benchmark import tables
 from engines import engine
-
-
-@dataclasses.dataclass(frozen=True)
-class Question:
-    name: str
-    title: str
-    operation: engine.Operation
-    tables: str
+from engines.engine import Question
 
 
 def group_by(name: str, title: str, keys: str, aggregates: str, derived: str | None = None) -> Question:
-    """`keys` and `aggregates` as words, FUNCTION or FUNCTION:COLUMN or FUNCTION:COLUMN:COLUMN."""
-    parsed = []
-    for word in aggregates.split():
-        function, *columns = word.split(":")
-        parsed.append(engine.Aggregate(function, tuple(columns), 2 if function == "max_n" else 0))
-    operation = engine.GroupBy(tuple(keys.split()), tuple(parsed), "x", derived)
-    return Question(name, f"{name} {title}", operation, tables.G1)
+    return Question(name, f"{name} {title}", engine.group_by(keys, aggregates, "x", derived), tables.G1)
 
 
 def join(name: str, title: str, right: str, key: str, how: str = "inner") -> Question:

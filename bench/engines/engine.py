@@ -70,6 +70,25 @@ class GroupBy:
 Operation = Join | GroupBy
 
 
+@dataclasses.dataclass(frozen=True)
+class Question:
+    """A named operation of a public benchmark, over its tables, or those of the kind `tables`."""
+
+    name: str
+    title: str
+    operation: Operation
+    tables: str = ""
+
+
+def group_by(keys: str, aggregates: str, table: str, derived: str | None = None) -> GroupBy:
+    """`keys` and `aggregates` in words, FUNCTION or FUNCTION:COLUMN or FUNCTION:COLUMN:COLUMN."""
+    parsed = []
+    for word in aggregates.split():
+        function, *columns = word.split(":")
+        parsed.append(Aggregate(function, tuple(columns), 2 if function == "max_n" else 0))
+    return GroupBy(tuple(keys.split()), tuple(parsed), table, derived)
+
+
 class Engine(abc.ABC):
     """Runs joins and group-bys over tables that it holds in its own in-memory form, or over files.
 

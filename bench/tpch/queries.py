@@ -2,32 +2,21 @@
 
 from __future__ import annotations
 
-import dataclasses
-
 from engines import engine
+from engines.engine import Question
 from tpch import tables
 
 
-@dataclasses.dataclass(frozen=True)
-class Query:
-    name: str
-    title: str
-    operation: engine.Operation
-
-
-def join(name: str, left: str, right: str, on: str, columns: str = "") -> Query:
+def join(name: str, left: str, right: str, on: str, columns: str = "") -> Question:
     """`on` in words LEFT=RIGHT."""
     pairs = tuple(tuple(word.split("=")) for word in on.split())
     title = f"{name} {left} ⋈ {right}{'' if columns else ', all columns'}"
-    return Query(name, title, engine.Join(left, right, pairs, columns=tuple(columns.split())))
+    return Question(name, title, engine.Join(left, right, pairs, columns=tuple(columns.split())))
 
 
-def sums(name: str, table: str, keys: str, *columns: str, count: bool = False) -> Query:
-    aggregates = [engine.Aggregate("sum", (column,)) for column in columns]
-    if count:
-        aggregates.append(engine.Aggregate("count"))
+def group_by(name: str, table: str, keys: str, aggregates: str) -> Question:
     title = f"{name} {table} by {', '.join(keys.split())}"
-    return Query(name, title, engine.GroupBy(tuple(keys.split()), tuple(aggregates), table))
+    return Question(name, title, engine.group_by(keys, aggregates, table))
 
 
 PRICE = "l_extendedprice"
@@ -41,10 +30,10 @@ QUERIES = [
     join("A3", "partsupp", "lineitem", "ps_partkey=l_partkey ps_suppkey=l_suppkey"),
     join("A4", "orders", "lineitem", "o_orderkey=l_orderkey"),
     join("A5", "part", "partsupp", "p_partkey=ps_partkey"),
-    sums("SGO1", tables.LINEORDER, "o_orderdate", PRICE),
-    sums("SGO2", tables.LINEORDER, "l_orderkey", PRICE),
-    sums("SGO3", "partsupp", "ps_partkey", "ps_supplycost"),
-    sums("MGO1", tables.LINEORDER, "l_orderkey o_orderdate", PRICE),
-    sums("MGO2", tables.LINEORDER, "l_orderkey o_orderdate o_shippriority", PRICE),
-    sums("Q1", "lineitem", "l_returnflag l_linestatus", "l_quantity", PRICE, "l_discount", count=True),
+    group_by("SGO1", tables.LINEORDER, "o_orderdate", f"sum:{PRICE}"),
+    group_by("SGO2", tables.LINEORDER, "l_orderkey", f"sum:{PRICE}"),
+    group_by("SGO3", "partsupp", "ps_partkey", "sum:ps_supplycost"),
+    group_by("MGO1", tables.LINEORDER, "l_orderkey o_orderdate", f"sum:{PRICE}"),
+    group_by("MGO2", tables.LINEORDER, "l_orderkey o_orderdate o_shippriority", f"sum:{PRICE}"),
+    group_by("Q1", "lineitem", "l_returnflag l_linestatus", f"sum:l_quantity sum:{PRICE} sum:l_discount count"),
 ]
