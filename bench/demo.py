@@ -7,18 +7,17 @@ result, columns and rows, must be the multiset that DuckDB computes. Exit status
 from __future__ import annotations
 
 import argparse
-import dataclasses
-import json
+import os
 import pathlib
 import random
-import subprocess
 import sys
 import tempfile
 
 import duckdb
 import pyarrow
 import pyarrow.parquet
-from tpch import tables
+from engines import duckdb_rival, engine, garuda_command_rival
+from tpch import queries, tables
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 DATA = ROOT / "demo-data"
@@ -45,54 +44,14 @@ GROUP_PHASES = {
 }
 
 
-@dataclasses.dataclass(frozen=True)
-class Join:
-    """An inner join of two Parquet files on one key."""
-
-    name: str
-    left: pathlib.Path
-    right: pathlib.Path
-    left_key: str
-    right_key: str
-
-    phases = JOIN_PHASES
-    inputs = ("rows left", "rows right")
-
-    def arguments(self) -> list[object]:
-        on = self.left_key if self.left_key == self.right_key else f"{self.left_key}={self.right_key}"
-        return ["join", self.left, self.right, "--on", on]
-
-    def reference(self) -> str:
-        """The same join in DuckDB's SQL: left columns, then right columns without the key."""
-        return (
-            f"SELECT l.*, r.* EXCLUDE ({self.right_key}) FROM read_parquet('{self.left}') l"
-            f" JOIN read_parquet('{self.right}') r ON l.{self.left_key} = r.{self.right_key}"
-        )
-
-
-@dataclasses.dataclass(frozen=True)
-class GroupBy:
-    """The sum of one column of a Parquet file by one or more keys."""
-
-    name: str
-    table: pathlib.Path
-    keys: tuple[str, ...]
-    summed: str
-
-    phases = GROUP_PHASES
-    inputs = ("rows",)
-
-    def arguments(self) -> list[object]:
-        return ["group-by", self.table, "--keys", ",".join(self.keys), "--agg", f"sum:{self.summed}"]
-
-    def reference(self) -> str:
-        keys = ", ".join(self.keys)
-        return (
-            f"SELECT {keys}, sum({self.summed}) AS sum_{self.summed} FROM read_parquet('{self.table}') GROUP BY {keys}"
-        )
-
-
-Query = Join | GroupBy
+JOINS = {
+    "JO1": engine.Join("customer", "orders", (("c_custkey", "o_custkey"),)),
+    "JO4": engine.Join("orders", "lineitem", (("o_orderkey", "l_orderkey"),)),
+    "Zipf n:m": engine.Join("zipf-left", "zipf-right"),
+}
+# GARUDA §6.1.1, over lineitem ⋈ orders and over partsupp.
+GROUP_BYS = {query.name: query.operation for query in queries.QUERIES if query.name[:3] in ("SGO", "MGO")}
+LINEORDER = engine.Join("lineitem", "orders", (("l_orderkey", "o_orderkey"),))
 
 
 def make_zipf(file: pathlib.Path, value_name: str, num_rows: int, seed: int) -> None:
@@ -111,54 +70,28 @@ def make_zipf(file: pathlib.Path, value_name: str, num_rows: int, seed: int) -> 
     unfinished.rename(file)
 
 
-def make_joins() -> list[Join]:
-    """Generates the data that is missing and returns the demo's joins."""
+def make_tables() -> dict[str, pathlib.Path]:
+    """Generates the data that is missing."""
     tpch = DATA / f"tpch-{SCALE_FACTOR}"
     DATA.mkdir(exist_ok=True)
     tables.generate(tpch, SCALE_FACTOR, list(TABLES))
-    make_zipf(DATA / "zipf-left.parquet", "left_value", 8_000, seed=2)
-    make_zipf(DATA / "zipf-right.parquet", "right_value", 12_000, seed=3)
-    return [
-        Join("JO1", tpch / "customer.parquet", tpch / "orders.parquet", "c_custkey", "o_custkey"),
-        Join("JO4", tpch / "orders.parquet", tpch / "lineitem.parquet", "o_orderkey", "l_orderkey"),
-        Join("Zipf n:m", DATA / "zipf-left.parquet", DATA / "zipf-right.parquet", "key", "key"),
-    ]
+    files = {name: tpch / f"{name}.parquet" for name in TABLES}
+    for name, value_name, num_rows, seed in (("zipf-left", "left_value", 8_000, 2), ("zipf-right", "right_value", 12_000, 3)):
+        files[name] = DATA / f"{name}.parquet"
+        make_zipf(files[name], value_name, num_rows, seed)
+    return files
 
 
-def make_group_bys(command: pathlib.Path, scratch: pathlib.Path) -> list[GroupBy]:
-    """Joins lineitem with orders into `scratch` and returns the demo's group-bys (GARUDA §6.1.1)."""
-    tpch = DATA / f"tpch-{SCALE_FACTOR}"
-    line_order = scratch / "lineorder.parquet"
-    arguments = ["join", tpch / "lineitem.parquet", tpch / "orders.parquet", "--on", "l_orderkey=o_orderkey"]
-    run_garuda(command, [*arguments, "-o", line_order])
-    price = "l_extendedprice"
-    return [
-        GroupBy("SGO1", line_order, ("o_orderdate",), price),
-        GroupBy("SGO2", line_order, ("l_orderkey",), price),
-        GroupBy("SGO3", tpch / "partsupp.parquet", ("ps_partkey",), "ps_supplycost"),
-        GroupBy("MGO1", line_order, ("l_orderkey", "o_orderdate"), price),
-        GroupBy("MGO2", line_order, ("l_orderkey", "o_orderdate", "o_shippriority"), price),
-    ]
+def reference_of(operation: engine.Operation, files: dict[str, pathlib.Path]) -> str:
+    """The same in DuckDB's SQL."""
+    if isinstance(operation, engine.Join):
+        sides = (f"read_parquet('{files[name]}')" for name in (operation.left, operation.right))
+        return duckdb_rival.join_text(operation, *sides)
+    return duckdb_rival.group_by_text(operation, f"read_parquet('{files[operation.table]}')")
 
 
-def run_garuda(command: pathlib.Path, arguments: list[object]) -> dict:
-    """Runs the command and returns its statistics; raises RuntimeError with the command's own sentence."""
-    finished = subprocess.run(
-        [command, *arguments, "--stats=json", "--quiet"],
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    lines = finished.stderr.strip().splitlines()
-    if finished.returncode != 0:
-        raise RuntimeError(f"exit status {finished.returncode}: {' '.join(lines[-3:])}")
-    return json.loads(lines[-1])
-
-
-def same_rows(database: duckdb.DuckDBPyConnection, query: Query, output: pathlib.Path) -> tuple[bool, int]:
+def same_rows(database: duckdb.DuckDBPyConnection, reference: str, output: pathlib.Path) -> tuple[bool, int]:
     """Compares `output` with DuckDB's result as multisets of whole rows; also returns DuckDB's number of rows."""
-    reference = query.reference()
     expected = [column[:2] for column in database.execute(f"DESCRIBE {reference}").fetchall()]
     actual = [column[:2] for column in database.execute(f"DESCRIBE FROM read_parquet('{output}')").fetchall()]
     ((num_rows,),) = database.execute(f"SELECT count(*) FROM ({reference})").fetchall()
@@ -197,45 +130,51 @@ def format_table(rows: list[list[str]]) -> str:
 
 
 class Demo:
-    """Runs queries through every path, compares each result with DuckDB's, and collects what went wrong."""
+    """Runs operations through every path, compares each result with DuckDB's, and collects what went wrong."""
 
-    def __init__(self, command: pathlib.Path, device: str | None, scratch: pathlib.Path) -> None:
-        self.command = command
-        self.device = device
-        self.output = scratch / "result.parquet"
+    def __init__(self, command: pathlib.Path, device: str | None, files: dict[str, pathlib.Path], scratch: pathlib.Path) -> None:
+        self.command, self.device, self.files, self.scratch = command, device, files, scratch
         self.failures: list[str] = []
 
-    def run(self, title: str, queries: list[Query]) -> None:
-        """Prints one table: a row for each query and path."""
-        phases, inputs = queries[0].phases, queries[0].inputs
+    def runner(self, path: str) -> garuda_command_rival.GarudaFiles:
+        runner = garuda_command_rival.GarudaFiles(self.command, "", path, os.cpu_count() or 1, "parquet", self.scratch)
+        if self.device is not None and path != "cpu":
+            runner.command += ["--device", self.device]
+        runner.load(self.files)
+        return runner
+
+    def run(self, title: str, operations: dict[str, engine.Operation], inputs: tuple[str, ...], phases: dict) -> None:
+        """Prints one table: a row for each operation and path."""
         table = [["query", "path", "device", *inputs, "rows out", "DuckDB", *phases, "total", "equal"]]
         with duckdb.connect() as database:
-            for query in queries:
+            for name, operation in operations.items():
                 for path in PATHS:
-                    print(f"{query.name} through {path} …", file=sys.stderr, flush=True)
-                    row = self.run_one(database, query, path)
-                    if row:
-                        table.append(row)
+                    print(f"{name} through {path} …", file=sys.stderr, flush=True)
+                    runner = self.runner(path)
+                    try:
+                        output = runner.run(operation, path)
+                    except RuntimeError as error:
+                        self.failures.append(f"{name} through {path}: {error}")
+                        continue
+                    stats = runner.statistics()
+                    equal, num_expected = same_rows(database, reference_of(operation, self.files), output)
+                    if not equal or stats["path"] != path:
+                        self.failures.append(f"{name} through {path} differs from DuckDB's result")
+                    read = [stats[column.replace(" ", "_")] for column in inputs]
+                    counts = (f"{count:,}" for count in (*read, stats["rows_out"], num_expected))
+                    times = [*phase_columns(stats, phases), f"{stats['total_ns'] / 1e6:.1f}"]
+                    table.append([name, path, stats["device"], *counts, *times, "yes" if equal else "NO"])
         if len(table) > 1:
             print(f"{title}\n\n{format_table(table)}\n")
 
-    def run_one(self, database: duckdb.DuckDBPyConnection, query: Query, path: str) -> list[str] | None:
-        chosen = ["--path", path, "-o", self.output]
-        if self.device is not None and path != "cpu":
-            chosen += ["--device", self.device]
+    def join_lineorder(self) -> bool:
         try:
-            stats = run_garuda(self.command, [*query.arguments(), *chosen])
+            joined = self.runner("auto").run(LINEORDER, "auto")
         except RuntimeError as error:
-            self.failures.append(f"{query.name} through {path}: {error}")
-            return None
-        equal, num_expected = same_rows(database, query, self.output)
-        if not equal or stats["path"] != path:
-            self.failures.append(f"{query.name} through {path} differs from DuckDB's result")
-        read = [stats[name.replace(" ", "_")] for name in query.inputs]
-        counts = [*read, stats["rows_out"], num_expected]
-        times = [*phase_columns(stats, query.phases), f"{stats['total_ns'] / 1e6:.1f}"]
-        row = [query.name, path, stats["device"], *(f"{count:,}" for count in counts)]
-        return [*row, *times, "yes" if equal else "NO"]
+            self.failures.append(f"lineitem ⋈ orders for the group-bys: {error}")
+            return False
+        self.files[tables.LINEORDER] = joined.rename(self.scratch / "lineorder.parquet")
+        return True
 
 
 def main() -> int:
@@ -244,19 +183,16 @@ def main() -> int:
     parser.add_argument("--device", help="Vulkan device, by index or part of its name")
     arguments = parser.parse_args()
 
-    joins = make_joins()
+    files = make_tables()
     with tempfile.TemporaryDirectory(dir=DATA) as folder:
-        scratch = pathlib.Path(folder)
-        demo = Demo(arguments.command, arguments.device, scratch)
+        demo = Demo(arguments.command, arguments.device, files, pathlib.Path(folder))
         print(f"TPC-H at scale factor {SCALE_FACTOR}. Times in ms, summed over the partitions in flight; equal: all columns")
         print("and rows are those of DuckDB's result, as multisets.\n")
-        demo.run("Joins: JO1 customer ⋈ orders, JO4 orders ⋈ lineitem, two skewed tables", joins)
-        try:
-            group_bys = make_group_bys(arguments.command, scratch)
-        except RuntimeError as error:
-            demo.failures.append(f"lineitem ⋈ orders for the group-bys: {error}")
-        else:
-            demo.run("Group-bys: sums over lineitem ⋈ orders, joined by garuda, and over partsupp (SGO3)", group_bys)
+        title = "Joins: JO1 customer ⋈ orders, JO4 orders ⋈ lineitem, two skewed tables"
+        demo.run(title, JOINS, ("rows left", "rows right"), JOIN_PHASES)
+        if demo.join_lineorder():
+            title = "Group-bys: sums over lineitem ⋈ orders, joined by garuda, and over partsupp (SGO3)"
+            demo.run(title, GROUP_BYS, ("rows",), GROUP_PHASES)
     for failure in demo.failures:
         print(f"error: {failure}", file=sys.stderr)
     return 1 if demo.failures else 0

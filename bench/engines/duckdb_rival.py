@@ -30,7 +30,7 @@ def group_by_text(group_by: engine.GroupBy, table: str) -> str:
         "difference": lambda: f"{values[0]} - {values[1]}",
         "square": lambda: f"pow({values[0]}, 2)",
         "unnest": lambda: f"unnest({values[0]})",
-        None: lambda: ", ".join(values),
+        None: lambda: ", ".join(f"{v} AS {quoted(a.name)}" for v, a in zip(values, group_by.aggregates)),
     }
     return f"SELECT {keys}, {derived[group_by.derived]()} FROM {table} GROUP BY {keys}"
 
