@@ -1,8 +1,8 @@
-"""Draws what `garuda bench join|group-by --json` printed: time against rows, a line a path, a panel a device.
+"""Draws what `garuda bench join|group-by --json` printed: time against rows, a line a path, a chart a device.
 
-Called by `./dev bench figures`. Reads JSON lines from files, or from standard input, and writes an SVG for each
-operation and mode among them, since times of different ones must not be compared. Points are medians, bars reach from
-the least to the greatest sample.
+Called by `./dev bench figures`. Reads JSON lines from files, or from standard input, and writes a page with a part for
+each operation and mode among them, since times of different ones must not be compared. Points are medians; the least
+and the greatest sample stand in the table below each chart.
 """
 
 from __future__ import annotations
@@ -14,19 +14,13 @@ import pathlib
 import sys
 from collections.abc import Iterable
 
-import matplotlib
+from engines import page
 
-matplotlib.use("svg")
-# The same records give the same file.
-matplotlib.rcParams["svg.hashsalt"] = "garuda"
-import matplotlib.pyplot as plt  # noqa: E402
-
-FOLDER = pathlib.Path(__file__).resolve().parent.parent / "build/figures"
-# A colour and a mark for each path, told apart without colour too.
-PATHS = {"graphics": ("#0072b2", "o"), "compute": ("#d55e00", "s"), "cuda": ("#009e73", "^"), "cpu": ("#555555", "D")}
+OUTPUT = pathlib.Path(__file__).resolve().parent.parent / "build/figures.html"
+Pictures = dict[tuple[str, str], dict[str, dict[str, list]]]
 
 
-def read_pictures(lines: Iterable[str]) -> dict[tuple[str, str], dict[str, dict[str, list]]]:
+def read_pictures(lines: Iterable[str]) -> Pictures:
     """By operation and mode, then device, then path: (rows of the larger side, median, least, greatest in ms). The CPU
     path stands beside the device named before it, or after. Raises ValueError for what is no verified record."""
     records = [json.loads(line) for line in lines if line.strip()]
@@ -47,35 +41,31 @@ def read_pictures(lines: Iterable[str]) -> dict[tuple[str, str], dict[str, dict[
     return pictures
 
 
-def draw(panels: dict[str, dict[str, list]], op: str, mode: str, title: str, output: pathlib.Path) -> None:
-    figure, axes = plt.subplots(1, len(panels), figsize=(1 + 4.2 * len(panels), 4.2), squeeze=False)
-    for axis, (device, paths) in zip(axes[0], panels.items()):
-        for path, points in paths.items():
-            rows, medians, least, greatest = zip(*sorted(points))
-            spread = [[m - l for m, l in zip(medians, least)], [g - m for g, m in zip(greatest, medians)]]
-            colour, mark = PATHS[path]
-            axis.errorbar(
-                rows, medians, yerr=spread, label=path, color=colour, marker=mark, markersize=5, linewidth=1.4, capsize=2
-            )
-        axis.set_xscale("log", base=2)
-        axis.set_yscale("log")
-        axis.set_title(device, fontsize=10)
-        axis.set_xlabel("rows of the table" if op == "group-by" else "rows of the larger side")
-        axis.set_ylabel(f"{mode}, ms (median)")
-        axis.grid(True, which="major", linewidth=0.4, alpha=0.6)
-        axis.legend(fontsize=9)
-    figure.suptitle(title, fontsize=11)
-    figure.tight_layout()
-    output.parent.mkdir(parents=True, exist_ok=True)
-    figure.savefig(output, metadata={"Date": None})
-    plt.close(figure)
+def draw(pictures: Pictures, title: str) -> str:
+    drawn = page.Page(title)
+    for (op, mode), panels in pictures.items():
+        drawn.heading(f"{op}, {mode}")
+        rows_of = "rows of the table" if op == "group-by" else "rows of the larger side"
+        for device, paths in panels.items():
+            series, table = [], []
+            for path, points in paths.items():
+                points.sort()
+                marks = [[rows, median, f"{median:.4g} ms"] for rows, median, _, _ in points]
+                series.append({"name": path, "color": page.COLORS.get(path, 7), "points": marks})
+                table += [
+                    [f"{path}, {rows:,} rows", page.field(f"{median:.4g} ms ({least:.4g} … {greatest:.4g})")]
+                    for rows, median, least, greatest in points
+                ]
+            drawn.chart(device, page.lines(rows_of, 2, f"{mode}, ms (median)", series))
+            drawn.table(["", "median (least … greatest)"], table)
+    return drawn.finish(title)
 
 
 def main(arguments: list[str]) -> int:
     parser = argparse.ArgumentParser(prog="./dev bench figures", description=__doc__.splitlines()[0])
     parser.add_argument("records", nargs="*", type=pathlib.Path, help="files of JSON lines (default: standard input)")
-    parser.add_argument("-o", "--output", type=pathlib.Path, default=FOLDER, help="folder (%(default)s)")
-    parser.add_argument("--title", default="", help="above the pictures; say what was joined and when")
+    parser.add_argument("-o", "--output", type=pathlib.Path, default=OUTPUT, help="page (%(default)s)")
+    parser.add_argument("--title", default="garuda bench", help="of the page; say what was joined and when")
     options = parser.parse_args(arguments)
     try:
         texts = [path.read_text() for path in options.records] or [sys.stdin.read()]
@@ -86,10 +76,11 @@ def main(arguments: list[str]) -> int:
     except (ValueError, OSError) as error:
         print(f"figures: {error}", file=sys.stderr)
         return 3
+    options.output.parent.mkdir(parents=True, exist_ok=True)
+    options.output.write_text(draw(pictures, options.title), encoding="utf-8")
     for (op, mode), panels in pictures.items():
-        output = options.output / f"{op}-{mode}.svg"
-        draw(panels, op, mode, options.title, output)
-        print(f"{output}: {sum(len(points) for paths in panels.values() for points in paths.values())} points")
+        print(f"{op}, {mode}: {sum(len(points) for paths in panels.values() for points in paths.values())} points")
+    print(options.output)
     return 0
 
 

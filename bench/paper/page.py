@@ -1,20 +1,13 @@
-"""The page of the figures: report/page/page.html, which also draws them, filled in."""
+"""The page of the figures, which the script of engines.page draws."""
 
 from __future__ import annotations
 
-import html
-import json
-import pathlib
-import re
 import statistics
 
-TEMPLATE = pathlib.Path(__file__).resolve().parents[2] / "report/page/page.html"
-COLORS = {"graphics": 1, "compute": 2, "cpu": 0, "cuda": 4, "DuckDB": 6}
+from engines.page import COLORS, Page, field
+from engines.page import lines as lines_chart
+
 OURS = "graphics"
-
-
-def shown(text: object) -> str:
-    return re.sub(r"2\^(\d+)", r"2<sup>\1</sup>", html.escape(str(text)))
 
 
 def time_text(seconds: float) -> str:
@@ -90,9 +83,8 @@ def lines(figure: dict, names: list[str]) -> dict:
         name: [[run["x"], run["times"][name]["median_s"] * 1e3, run["title"]] for run in figure["runs"] if name in run["times"]]
         for name in names
     }
-    log = 2 if figure["axis"] == "groups" else 0
     series = [{"name": name, "color": color(name, names), "points": points[name]} for name in names]
-    return {"kind": "lines", "x": {"label": figure["axis"], "log": log}, "y": {"label": "ms", "log": 10}, "series": series}
+    return lines_chart(figure["axis"], 2 if figure["axis"] == "groups" else 0, "ms", series)
 
 
 def chart_of(figure: dict, names: list[str]) -> dict:
@@ -101,18 +93,7 @@ def chart_of(figure: dict, names: list[str]) -> dict:
     return lines(figure, names) if figure["kind"] == "lines" else bars(figure, names)
 
 
-def table(header: list[str], rows: list[list[str]]) -> str:
-    head = "".join(f'<th scope="col">{shown(name)}</th>' for name in header)
-    body = "".join(f'<tr><th scope="row">{row[0]}</th>{"".join(row[1:])}</tr>\n' for row in rows)
-    return f'<div class="scroll"><table><thead><tr>{head}</tr></thead><tbody>\n{body}</tbody></table></div>\n'
-
-
-def field(text: str, style: str = "number", below: str = "") -> str:
-    small = f"<small>{shown(below)}</small>" if below else ""
-    return f'<td class="{style}">{shown(text)}{small}</td>'
-
-
-def times_table(figure: dict, names: list[str]) -> str:
+def times_rows(figure: dict, names: list[str]) -> list[list[str]]:
     rows = []
     for run in figure["runs"]:
         base = base_of(run)
@@ -123,26 +104,26 @@ def times_table(figure: dict, names: list[str]) -> str:
                 field(f"{time_text(time['median_s'])} ± {time_text(time['mad_s'])}", below=f"{time['median_s'] / base:.2f} ×")
                 if time else field("–")
             )
-        rows.append([shown(run["title"]), *cells])
-    return table(["", *names], rows)
+        rows.append([run["title"], *cells])
+    return rows
 
 
-def section(figure: dict, charts: list[dict]) -> str:
+def add_section(drawn: Page, figure: dict) -> None:
     names = engines_of(figure)
     number = figure["number"]
     name = f"Figure {number}" if number[0].isdigit() and number != "6.2" else {"6.2": "§6.2"}.get(number, number)
-    text = f"<h2>{shown(name)}: {shown(figure['title'])}</h2>\n"
+    drawn.heading(f"{name}: {figure['title']}")
     claims = []
     for claim in figure["claims"]:
         style, measured = judge(claim, figure["runs"])
-        claims.append([shown(claim["text"]), field(measured, style)])
-    text += table(["the paper says", "here"], claims)
-    text += "".join(f"<p>{shown(note)}</p>\n" for note in figure["notes"])
+        claims.append([claim["text"], field(measured, style)])
+    drawn.table(["the paper says", "here"], claims)
+    for note in figure["notes"]:
+        drawn.paragraph(note)
     if not figure["runs"]:
-        return text
-    text += f'<figure data-chart="{len(charts)}"><figcaption>{caption_of(figure)}</figcaption></figure>\n'
-    charts.append(chart_of(figure, names))
-    return text + times_table(figure, names)
+        return
+    drawn.chart(caption_of(figure), chart_of(figure, names))
+    drawn.table(["", *names], times_rows(figure, names))
 
 
 def caption_of(figure: dict) -> str:
@@ -156,16 +137,17 @@ def caption_of(figure: dict) -> str:
 
 def page(stored: dict) -> str:
     """`stored`: what __main__ writes as JSON."""
-    charts: list[dict] = []
     facts = stored["machine"]
-    lead = f"{facts['processor']}, {facts['threads']} threads; {', '.join(stored['devices']) or 'no GPU'}; scale {stored['scale']:g}, {facts['date']}; garuda {stored['version']}"
-    body = "<h1>The papers’ figures, redrawn</h1>\n" f'<p class="lead">{shown(lead)}</p>\n'
-    body += (
-        "<p>Each result was compared with the others before it was timed. Times are end to end in memory; × are times of "
+    drawn = Page("The papers’ figures, redrawn")
+    drawn.paragraph(
+        f"{facts['processor']}, {facts['threads']} threads; {', '.join(stored['devices']) or 'no GPU'};"
+        f" scale {stored['scale']:g}, {facts['date']}; garuda {stored['version']}", "lead",
+    )  # fmt: skip
+    drawn.paragraph(
+        "Each result was compared with the others before it was timed. Times are end to end in memory; × are times of "
         "the graphics path’s, which is the paper’s GARUDA. The papers ran on an RTX 3080 and an A100; what does not agree "
-        "here says what this machine’s devices are good at.</p>\n"
+        "here says what this machine’s devices are good at."
     )
-    body += "".join(section(figure, charts) for figure in stored["figures"])
-    text = TEMPLATE.read_text(encoding="utf-8")
-    filled = {"title": "garuda: the papers’ figures", "body": body, "charts": json.dumps(charts).replace("<", "\\u003c")}
-    return re.sub(r"\{\{(title|body|charts)\}\}", lambda match: filled[match[1]], text)
+    for figure in stored["figures"]:
+        add_section(drawn, figure)
+    return drawn.finish("garuda: the papers’ figures")

@@ -1,9 +1,10 @@
-"""`./dev bench figures`: pictures of records, and what they refuse."""
+"""`./dev bench figures`: a page of records, and what it refuses."""
 
 from __future__ import annotations
 
 import json
 import pathlib
+import re
 import sys
 
 import pytest
@@ -24,24 +25,28 @@ def draw(records: list[dict | str], folder: pathlib.Path) -> int:
     folder.mkdir(exist_ok=True)
     lines = folder / "records.jsonl"
     lines.write_text("\n".join(line if isinstance(line, str) else json.dumps(line) for line in records))
-    return figures.main([str(lines), "-o", str(folder), "--title", "a join"])
+    return figures.main([str(lines), "-o", str(folder / "figures.html"), "--title", "a <join>"])
 
 
-def test_a_picture_a_mode_a_panel_a_device_and_a_line_a_path(
+def test_a_part_a_mode_a_chart_a_device_and_a_line_a_path(
     tmp_path: pathlib.Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    records = [record(path, device, rows) for device in ("GPU one", "GPU two") for rows in (1024, 4096)
+    records = [record(path, device, rows) for device in ("GPU one", "GPU two") for rows in (4096, 1024)
                for path in ("graphics", "compute")]
     records += [record("cpu", "cpu", 1024), record("compute", "GPU one", 1024, mode="resident")]
     assert draw(records, tmp_path / "a") == 0
     printed = capsys.readouterr().out
-    assert "join-end-to-end.svg: 9 points" in printed and "join-resident.svg: 1 points" in printed
-    text = (tmp_path / "a/join-end-to-end.svg").read_text()
-    for label in ("GPU one", "GPU two", "graphics", "compute", "cpu", "a join"):
-        assert f"<!-- {label} -->" in text, "matplotlib names each text in a comment"
-    assert text.count("<!-- graphics -->") == 2
+    assert "join, end-to-end: 9 points" in printed and "join, resident: 1 points" in printed
+    text = (tmp_path / "a/figures.html").read_text()
+    charts = json.loads(re.search(r'id="charts">(.*?)</script>', text)[1])
+    assert [[one["name"] for one in chart["series"]] for chart in charts] == [
+        ["graphics", "compute"], ["graphics", "compute", "cpu"], ["compute"],
+    ]  # fmt: skip
+    assert charts[0]["series"][0]["points"] == [[2048, 5.0, "5 ms"], [8192, 5.0, "5 ms"]]
+    assert text.count("<figcaption>GPU one</figcaption>") == 2 and "<h1>a &lt;join&gt;</h1>" in text
+    assert "5 ms (4 … 7)" in text and "{{" not in text
     assert draw(records, tmp_path / "b") == 0
-    assert (tmp_path / "b/join-end-to-end.svg").read_text() == text
+    assert (tmp_path / "b/figures.html").read_text() == text
 
 
 @pytest.mark.parametrize(
@@ -59,4 +64,4 @@ def test_refuses_what_is_no_record(
 ) -> None:
     assert draw(records, tmp_path) == 3
     assert reason in capsys.readouterr().err
-    assert not list(tmp_path.glob("*.svg"))
+    assert not list(tmp_path.glob("*.html"))
