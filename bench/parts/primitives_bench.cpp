@@ -95,77 +95,72 @@ class Primitives {
                                                        at - found.begin(), what, *wanted, *at));
   }
 
+  /// Uploads random words, which stay for the check.
+  Result<Address> upload_values(std::uint64_t count) {
+    words_ = random_words(count, request_.seed);
+    return upload(words_, "values");
+  }
+  /// A primitive whose result is one buffer.
+  Primitive primitive(std::uint64_t bytes, vk::Buffer const* target, char const* what, std::function<Words()> expected,
+                      Step record) {
+    Primitive made;
+    made.bytes = bytes;
+    made.record = std::move(record);
+    made.check = [=, this] { return expect_equal(*target, expected(), what); };
+    return made;
+  }
+
   Result<Primitive> copy() {
     auto const words = (rows_ + 3) / 4 * 4;
-    words_ = random_words(words, request_.seed);
-    GARUDA_TRY_ASSIGN(auto const source, upload(words_, "copy source"));
+    GARUDA_TRY_ASSIGN(auto const source, upload_values(words));
     GARUDA_TRY_ASSIGN(auto const* const target, result(words, "copy target"));
-    return Primitive{[=, this] { return compute::record_copy(context_, "copy", source, target->address(), words * 4); },
-                     {},
-                     [=, this] { return expect_equal(*target, words_, "the copy"); },
-                     words * 8,
-                     {}};
+    return primitive(
+        words * 8, target, "the copy", [this] { return words_; },
+        [=, this] { return compute::record_copy(context_, "copy", source, target->address(), words * 4); });
   }
 
   Result<Primitive> reduce() {
-    words_ = random_words(rows_, request_.seed);
-    GARUDA_TRY_ASSIGN(auto const source, upload(words_, "values"));
+    GARUDA_TRY_ASSIGN(auto const source, upload_values(rows_));
     GARUDA_TRY_ASSIGN(auto const* const sum, result(2, "sum"));
-    return Primitive{[=, this] {
-                       return compute::record_reduce(context_, "reduce", compute::Reduction::add, source, rows_, 1,
-                                                     *sum);
-                     },
-                     {},
-                     [=, this] {
-                       auto const all = std::accumulate(words_.begin(), words_.end(), std::uint64_t{0});
-                       return expect_equal(
-                           *sum, {static_cast<std::uint32_t>(all), static_cast<std::uint32_t>(all >> 32)}, "the sum");
-                     },
-                     rows_ * 4,
-                     {}};
+    auto const expected = [this] {
+      auto const all = std::accumulate(words_.begin(), words_.end(), std::uint64_t{0});
+      return Words{static_cast<std::uint32_t>(all), static_cast<std::uint32_t>(all >> 32)};
+    };
+    return primitive(rows_ * 4, sum, "the sum", expected, [=, this] {
+      return compute::record_reduce(context_, "reduce", compute::Reduction::add, source, rows_, 1, *sum);
+    });
   }
 
   Result<Primitive> scan() {
-    words_ = random_words(rows_, request_.seed);
-    GARUDA_TRY_ASSIGN(auto const source, upload(words_, "values"));
+    GARUDA_TRY_ASSIGN(auto const source, upload_values(rows_));
     GARUDA_TRY_ASSIGN(auto const* const target, result(rows_, "sums"));
     GARUDA_TRY_ASSIGN(scan_, compute::DeviceScan::create(context_, rows_));
-    return Primitive{[=, this] {
-                       return scan_.record(context_, "scan", {source, target->address(), rows_});
-                     },
-                     {},
-                     [=, this] {
-                       Words expected(words_.size());
-                       std::exclusive_scan(words_.begin(), words_.end(), expected.begin(), std::uint32_t{0});
-                       return expect_equal(*target, expected, "the sums");
-                     },
-                     rows_ * 8,
-                     {}};
+    auto const expected = [this] {
+      Words sums(words_.size());
+      std::exclusive_scan(words_.begin(), words_.end(), sums.begin(), std::uint32_t{0});
+      return sums;
+    };
+    return primitive(rows_ * 8, target, "the sums", expected, [=, this] {
+      return scan_.record(context_, "scan", {source, target->address(), rows_});
+    });
   }
 
   Result<Primitive> gather() {
-    words_ = random_words(rows_, request_.seed);
     gathered_ = make_words(rows_, [&](auto row) {
       RowRandom random(request_.seed + 1, row);
       auto const first = request_.clustered ? row / kClusterRows * kClusterRows : 0;
       return first + random.next_below(request_.clustered ? std::min(kClusterRows, rows_ - first) : rows_);
     });
-    GARUDA_TRY_ASSIGN(auto const source, upload(words_, "values"));
+    GARUDA_TRY_ASSIGN(auto const source, upload_values(rows_));
     GARUDA_TRY_ASSIGN(auto const numbers, upload(gathered_, "rows"));
     GARUDA_TRY_ASSIGN(auto const* const target, result(rows_, "gathered"));
-    return Primitive{
-        [=, this] { return compute::record_gather(context_, "gather", source, numbers, target->address(), rows_, 1); },
-        {},
-        [=, this] {
-          auto const expected = make_words(rows_, [&](auto i) { return words_[gathered_[i]]; });
-          return expect_equal(*target, expected, "the gathered values");
-        },
-        rows_ * 12,
-        {}};
+    auto const expected = [this] { return make_words(rows_, [&](auto i) { return words_[gathered_[i]]; }); };
+    return primitive(rows_ * 12, target, "the gathered values", expected, [=, this] {
+      return compute::record_gather(context_, "gather", source, numbers, target->address(), rows_, 1);
+    });
   }
 
   Result<Primitive> segments() {
-    words_ = random_words(rows_, request_.seed);
     auto const count = (rows_ + request_.segment_rows - 1) / request_.segment_rows;
     starts_ = make_words(count + 1, [&](auto segment) {
       // Up to twice as long as on the average.
@@ -174,25 +169,21 @@ class Primitives {
       bool const is_end = segment == 0 || segment == count;
       return is_end ? least : least + RowRandom(request_.seed + 1, segment).next_below(most - least + 1);
     });
-    GARUDA_TRY_ASSIGN(auto const source, upload(words_, "values"));
+    GARUDA_TRY_ASSIGN(auto const source, upload_values(rows_));
     GARUDA_TRY_ASSIGN(auto const starts, upload(starts_, "starts of segments"));
     GARUDA_TRY_ASSIGN(auto const* const sums, result(2 * count, "sums of segments"));
-    return Primitive{[=, this] {
-                       return compute::record_segment_sums(context_, "segments", source, starts, rows_,
-                                                           static_cast<std::uint32_t>(count), *sums);
-                     },
-                     {},
-                     [=, this] {
-                       auto const expected = make_words(2 * count, [&](auto word) {
-                         auto const first = words_.begin() + starts_[word / 2];
-                         auto const last = words_.begin() + starts_[word / 2 + 1];
-                         auto const sum = std::accumulate(first, last, std::uint64_t{0});
-                         return word % 2 == 0 ? sum : sum >> 32;
-                       });
-                       return expect_equal(*sums, expected, "the sums of segments");
-                     },
-                     rows_ * 4 + count * 12,
-                     {}};
+    auto const expected = [this, count] {
+      return make_words(2 * count, [&](auto word) {
+        auto const first = words_.begin() + starts_[word / 2];
+        auto const last = words_.begin() + starts_[word / 2 + 1];
+        auto const sum = std::accumulate(first, last, std::uint64_t{0});
+        return word % 2 == 0 ? sum : sum >> 32;
+      });
+    };
+    return primitive(rows_ * 4 + count * 12, sums, "the sums of segments", expected, [=, this] {
+      return compute::record_segment_sums(context_, "segments", source, starts, rows_,
+                                          static_cast<std::uint32_t>(count), *sums);
+    });
   }
 
   /// Half of the elements, drawn by lot.
