@@ -121,7 +121,6 @@ void add_kinds(Bench const& bench) {
   auto const command = Command<Kinds>::add(bench, "kinds", "Kinds of joins of synthetic tables on a device");
   auto& request = command->request;
   request.memory = TableMemory::device;
-  request.warms_up = true;
   add_join_workload(*command, request.workload.emplace<JoinWorkload>());
   command->parsed("--kinds", request.kinds, "", list_of(parse_join_kind), "Beside inner (default: all)");
   command->parsed("--counted", request.counted, "", list_of(parse_join_kind), "Also counted: inner,full,semi");

@@ -25,7 +25,7 @@ Result<void> check(OperatorRequest const& request) {
     return fail(ErrorCode::usage, "--floor draws what --path graphics draws, which is not among the paths");
   if (request.mode == Mode::end_to_end) return {};
   if (request.memory != TableMemory::ordinary)
-    return fail(ErrorCode::usage, "--memory pinned is of --mode end-to-end: resident tables are on the device");
+    return fail(ErrorCode::usage, "--memory is of --mode end-to-end: resident tables are on the device");
   auto const* const group_by = std::get_if<GroupByCase>(&request.workload);
   if (group_by != nullptr && group_by->workload.rows == 0)
     return fail(ErrorCode::usage, "--rows must be at least 1 in --mode resident: 0");
@@ -227,7 +227,7 @@ Result<std::vector<Result<Outcome>>> compare_end_to_end(Workload const& workload
         if (on_device) sample.host_ns = std::exchange(sample.ns, total_ns(sample.phases));
         return sample;
       };
-      contender.warms_up = request.warms_up && choice.path != Path::cpu;
+      contender.warms_up = on_device || (request.warms_up && choice.path != Path::cpu);
     }
   GARUDA_TRY(measure(contenders, request, on_failure));
   for (std::size_t i = 0; i < contenders.size(); ++i) {
