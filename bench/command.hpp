@@ -39,7 +39,7 @@ Result<void> flushed(Result<void> result);
 
 /// A line of JSON a record, or a few lines for people.
 void print(Outcome const& outcome, bool json);
-/// The same of all outcomes, or their error.
+/// Prints all outcomes, or gives their error.
 Result<void> print_all(Result<std::vector<Outcome>> const& outcomes, bool json);
 /// A row of a Markdown table.
 void print_row(std::vector<std::string> const& cells);

@@ -83,7 +83,7 @@ def make_tables() -> dict[str, pathlib.Path]:
 
 
 def reference_of(operation: engine.Operation, files: dict[str, pathlib.Path]) -> str:
-    """The same in DuckDB's SQL."""
+    """An operation as a statement of DuckDB's."""
     if isinstance(operation, engine.Join):
         sides = (f"read_parquet('{files[name]}')" for name in (operation.left, operation.right))
         return duckdb_rival.join_text(operation, *sides)

@@ -39,7 +39,8 @@ void describe(Record& record, Path path, std::string device, std::string driver,
   record.mode = to_string(mode);
 }
 
-/// What copying alone takes, host to host: build side up, then probe side up while rows come down.
+/// Adds the time that copying alone takes, host to host: the build side goes up, then the probe side goes up while rows
+/// come down.
 Result<void> add_bound(Workload const& workload, Outcome& outcome) {
   auto& record = outcome.record;
   GARUDA_TRY_ASSIGN(auto const rates, measure_stream_rates(record.device));
@@ -60,7 +61,7 @@ Result<void> add_bound(Workload const& workload, Outcome& outcome) {
   return {};
 }
 
-/// What the run's points cost by themselves: of a group-by one additive point a row.
+/// Adds the time that the run's points take by themselves. A group-by counts as one additive point a row.
 Result<void> add_floor(OperatorRun const& run, Outcome& outcome) {
   using calibrate::PixelOrder;
   using calibrate::PointTarget;
@@ -95,7 +96,7 @@ void add_pair_rates(Outcome& outcome) {
           fmt::format("pairs of rows: {}/s in phase count, {}", rate(phase.ns), format_ns(phase.ns)));
 }
 
-/// What is known of a run once all are done.
+/// Adds to a run's outcome all that is known once every run is done.
 Result<void> finish(OperatorRun const& run, OperatorRequest const& request, Contender& contender) {
   auto& outcome = contender.outcome;
   auto const& plan = run.plan();

@@ -12,7 +12,7 @@
 
 namespace garuda::bench {
 
-/// What is called, and with what.
+/// A call of the engine: the workload's operator, over tables, with options.
 struct OperatorCall {
   std::vector<TableView> tables;  ///< the workload's, or copies of them
   OperatorOptions options;
@@ -40,7 +40,7 @@ class OperatorRun {
   Result<Sample> sample();
 
   Workload const& workload() const noexcept { return workload_; }
-  /// Of the latest call.
+  /// Plan and statistics are of the latest call.
   Plan const& plan() const noexcept { return plan_; }
   RunStats const& stats() const noexcept { return stats_; }
 

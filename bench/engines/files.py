@@ -48,7 +48,7 @@ def write(path: pathlib.Path, table: pa.Table) -> None:
 
 
 class FromFiles:
-    """What engines have in common that read files and write `output`; the first of their bases."""
+    """An engine that reads files and writes the file `output`; the first of its bases."""
 
     output: pathlib.Path
     files: dict[str, pathlib.Path]

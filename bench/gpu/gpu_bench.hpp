@@ -20,8 +20,8 @@ std::vector<Path> paths_of(Mode mode);
 /// The path that ratios are to: cuda on resident tables, cpu end to end.
 Path base_of(Mode mode) noexcept;
 
-/// Of what every cell is measured with, workload, mode and paths are the grid's; `choices` say how paths go about
-/// resident tables, those that they leave out by themselves.
+/// Every cell is measured with this request, but its workload, mode and paths are the grid's. `choices` say how paths
+/// go about resident tables; paths that they leave out choose for themselves.
 struct GpuBenchRequest : OperatorRequest {
   GpuGrid grid = GpuGrid::full;
   std::vector<Mode> modes{Mode::resident, Mode::end_to_end};

@@ -1,4 +1,4 @@
-// What the points of a run cost a device that draws them and does nothing else.
+// The raster floor of a run: the time of a device that draws its points and does nothing else.
 #pragma once
 
 #include <cstdint>

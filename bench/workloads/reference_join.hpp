@@ -28,7 +28,7 @@ struct RowDigest {
 /// Errors: device_failure for columns of another length than their batch.
 Result<RowDigest> digest_of(Schema const& schema, std::span<Batch const> batches);
 
-/// What rows match by. Matches of a right row are left rows whose first column lies in a range.
+/// How rows match. The matches of a right row are the left rows whose first column lies in a range.
 enum class Matching : std::uint8_t {
   equal,  ///< left and right first columns, the keys, are equal
   band,   ///< the left first column lies between the right first and second column, both included
@@ -68,7 +68,7 @@ class ReferenceJoin {
   Schema schema_of(JoinKind kind) const;
   RowDigest const& digest(JoinKind kind) const;
   RowDigest compute(JoinKind kind) const;
-  /// Whether each left row has a match.
+  /// Says for each left row whether it has a match.
   std::vector<std::uint8_t> matched_left() const;
 
   TableView left_;

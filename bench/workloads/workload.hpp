@@ -37,7 +37,7 @@ enum class TableMemory : std::uint8_t {
   device,  ///< in memory of the device (Engine::upload), where the result stays, too
 };
 
-/// What is asked of the tables of a join beside its columns.
+/// The kind of a join, and whether its rows are made or counted.
 struct Query {
   JoinKind kind = JoinKind::inner;
   bool counts = false;  ///< the number of rows alone

@@ -18,7 +18,8 @@ namespace garuda::calibrate {
 /// own. Progress is reported by rate. Errors: cancelled, limit_exceeded, out_of_memory, device_failure.
 Result<rates::DeviceRates> measure_device(vk::Device& device, vk::PipelineStore& pipelines, MeasuringTime& time);
 
-/// Which pixels rows are drawn at: at random, row i at pixel i, or beyond the image, where the clipper drops them.
+/// The pixels that rows are drawn at: pixels at random, row i at pixel i, or pixels beyond the image, which the clipper
+/// drops.
 enum class PixelOrder : std::uint8_t { random, ordered, clipped };
 
 /// Points a second of bare draws into an image of the size that calibrations draw into, as measure_rate() measures.
