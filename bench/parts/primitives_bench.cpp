@@ -101,8 +101,8 @@ class Primitives {
     return upload(words_, "values");
   }
   /// A primitive whose result is one buffer.
-  Primitive primitive(std::uint64_t bytes, vk::Buffer const* target, char const* what, std::function<Words()> expected,
-                      Step record) {
+  Primitive primitive(std::uint64_t bytes, vk::Buffer const* target, char const* what,
+                      std::function<Words()> const& expected, Step record) {
     Primitive made;
     made.bytes = bytes;
     made.record = std::move(record);

@@ -50,6 +50,7 @@ RunOptions& run_options(OperatorOptions& options);
 template <class T>
 std::vector<TableView> views_of(std::vector<T> const& tables) {
   std::vector<TableView> views;
+  views.reserve(tables.size());
   for (auto const& table : tables) views.push_back(table.view());
   return views;
 }

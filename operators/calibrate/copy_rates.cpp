@@ -56,8 +56,8 @@ std::uint64_t HostCopy::run() {
 
 Result<double> measure_host_copy(std::int64_t bytes, int repetitions) {
   GARUDA_TRY_ASSIGN(auto copy, HostCopy::create(bytes));
-  std::vector<double> samples_ns;
-  for (int i = 0; i < repetitions; ++i) samples_ns.push_back(static_cast<double>(copy.run()));
+  std::vector<double> samples_ns(static_cast<std::size_t>(repetitions));
+  for (auto& ns : samples_ns) ns = static_cast<double>(copy.run());
   return static_cast<double>(bytes) / fastest(samples_ns) * 1e9;
 }
 
