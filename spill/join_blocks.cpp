@@ -1,4 +1,5 @@
 #include "spill/join_blocks.hpp"
+#include "expr/sides.hpp"
 
 #include <algorithm>
 #include <utility>
@@ -63,7 +64,7 @@ Result<bool> JoinBlocks::next_outer_block() {
     gives_pairs_ = false;
   }
   inner_ = {};
-  GARUDA_TRY_ASSIGN(inner_.next, of(contract::other_side(outer_side_)).rows.read());
+  GARUDA_TRY_ASSIGN(inner_.next, of(other_side(outer_side_)).rows.read());
   GARUDA_TRY_ASSIGN(outer_bytes_, bytes_of(outer_block_));
   if (is_inner()) return true;
   GARUDA_TRY_ASSIGN(rest_, of(outer_side_).input->to_table(outer_block_));
@@ -84,7 +85,7 @@ Result<std::optional<TablePair>> JoinBlocks::next() {
     }
     outer_block_.clear();
     if (is_inner() || rest_->num_rows() == 0 || parts_.alone(outer_side_) == contract::Alone::matched) continue;
-    GARUDA_TRY_ASSIGN(auto nothing, of(contract::other_side(outer_side_)).input->to_table({}));
+    GARUDA_TRY_ASSIGN(auto nothing, of(other_side(outer_side_)).input->to_table({}));
     return pair_of(*std::exchange(rest_, std::nullopt), std::move(nothing), kept_bytes());
   }
 }
@@ -114,7 +115,7 @@ Result<io::ArrowBatches> JoinBlocks::next_block(Reader& reader) const {
 /// What the outer block and an inner one give; nullopt: nothing.
 Result<std::optional<TablePair>> JoinBlocks::match(io::ArrowBatches inner_block) {
   GARUDA_TRY_ASSIGN(auto const inner_bytes, bytes_of(inner_block));
-  GARUDA_TRY_ASSIGN(auto inner, of(contract::other_side(outer_side_)).input->to_table(std::move(inner_block)));
+  GARUDA_TRY_ASSIGN(auto inner, of(other_side(outer_side_)).input->to_table(std::move(inner_block)));
   GARUDA_TRY_ASSIGN(auto outer, of(outer_side_).input->to_table(outer_block_));
   if (is_inner()) return pair_of(std::move(outer), std::move(inner), outer_bytes_ + inner_bytes);
   bool const gives_pairs = gives_pairs_ && (parts_.pairs || parts_.alone(outer_side_) != contract::Alone::unmatched);

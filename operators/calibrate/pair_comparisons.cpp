@@ -41,8 +41,8 @@ Result<std::uint64_t> compare_pairs(vk::Device& device, vk::PipelineStore& pipel
                                     std::uint64_t rows) {
   auto const left = make_words(rows, 0);
   auto const right = make_words(rows, rows);
-  using Source = contract::Operand::Source;
-  contract::Condition condition;
+  using Source = expr::WordOperand::Source;
+  expr::PairCondition condition;
   condition.left.push_back({std::span(left)});
   condition.right.push_back({std::span(right)});
   condition.comparisons.push_back({Comparator::less, {Source::left, 0, 0}, {Source::right, 0, 0}});

@@ -6,8 +6,8 @@
 #include <memory>
 #include <optional>
 
+#include "expr/condition.hpp"
 #include "garuda/error.hpp"
-#include "operators/contract/condition.hpp"
 #include "operators/contract/join_kernel.hpp"
 
 namespace garuda::contract {

@@ -25,8 +25,6 @@ struct JoinParts {
 
 JoinParts parts_of(JoinKind kind) noexcept;
 
-inline constexpr Side other_side(Side side) noexcept { return side == Side::left ? Side::right : Side::left; }
-
 /// Of `rows` rows, of which `matched` have a match, how many come alone.
 template <class Number>
 constexpr Number num_alone(Alone alone, Number rows, Number matched) noexcept {

@@ -1,4 +1,5 @@
 #include "operators/contract/join_terms.hpp"
+#include "expr/sides.hpp"
 
 #include <array>
 #include <cmath>

@@ -49,7 +49,7 @@ struct ConditionRow {
   Result<JoinOffers> (*offers)(JoinInquiry const& inquiry) = nullptr;
   /// `condition` outlives the backend.
   Result<std::unique_ptr<ConditionBackend>> (*open)(OpenDevice* device, BackendOptions const& options,
-                                                    Condition const& condition) = nullptr;
+                                                    expr::PairCondition const& condition) = nullptr;
   JoinFeeding feeding{};
 };
 

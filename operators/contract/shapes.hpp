@@ -7,8 +7,8 @@
 #include <span>
 #include <vector>
 
+#include "expr/condition.hpp"
 #include "garuda/join.hpp"
-#include "operators/contract/condition.hpp"
 #include "operators/contract/group_by_kernel.hpp"
 #include "operators/contract/join_kind.hpp"
 
@@ -64,10 +64,10 @@ struct JoinShape {
   std::uint64_t free_host_bytes = 0;  ///< 0: not known
   /// Of a join that gives rows in any order: what a path looks at that takes its tables whole; nullptr: none may.
   resolve::JoinRequest const* tables = nullptr;
-  std::optional<std::size_t> resident_on{};  ///< the device that the tables live on; nullopt: the host
-  bool is_unseen = false;                    ///< no key was looked at: what it says suits best those that do
-  bool is_keyless = false;                   ///< rows match by `condition` alone
-  Condition const* condition = nullptr;      ///< of a join without keys
+  std::optional<std::size_t> resident_on{};        ///< the device that the tables live on; nullopt: the host
+  bool is_unseen = false;                          ///< no key was looked at: what it says suits best those that do
+  bool is_keyless = false;                         ///< rows match by `condition` alone
+  expr::PairCondition const* condition = nullptr;  ///< of a join without keys
 };
 
 /// Bytes of the partitioned keys, of the payload carried with them and of marks; `encoded_bytes` are not among them.

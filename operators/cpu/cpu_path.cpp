@@ -31,7 +31,7 @@ contract::PathRow const kCpuPath{
     .condition_join =
         {.offers = cpu_condition_offers,
          .open = [](contract::OpenDevice*, contract::BackendOptions const& options,
-                    contract::Condition const& condition) { return open_cpu_condition_join(options, condition); },
+                    expr::PairCondition const& condition) { return open_cpu_condition_join(options, condition); },
          .feeding = {.makes_batches = true,
                      .wants_ranges = false,
                      .probe_slice_rows = kProbeSliceRows,

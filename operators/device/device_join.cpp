@@ -8,6 +8,7 @@
 #include <span>
 #include <utility>
 
+#include "expr/sides.hpp"
 #include "operators/compute/join/match_estimate.hpp"
 #include "operators/compute/join/resident_join.hpp"
 #include "operators/compute/primitives/compute_lane.hpp"
@@ -144,7 +145,7 @@ Result<double> estimate(compute::ComputeContext& context, JoinableSides const& s
 Result<std::uint64_t> count_by_bitmap(compute::ComputeContext& context, MovedSides const& sides,
                                       compute::ResidentJoinWay const& way, Control const& control) {
   auto const build = *way.build;
-  auto const probe = contract::other_side(build);
+  auto const probe = other_side(build);
   GARUDA_TRY_ASSIGN(auto const marked, MarkedByBitmap::create(context, sides, build, way, control));
   GARUDA_TRY_ASSIGN(auto const pairs, marked.count(context));
   auto build_matched = pairs;
@@ -254,7 +255,7 @@ Result<void> look_at_keys(resolve::JoinRequest const& request, rates::DeviceRate
     GARUDA_TRY_ASSIGN(auto const range, key_range(sides, side, request.options.control));
     if (!range) continue;
     own.key_span = static_cast<double>(range->span);
-    auto const other = shape.parts.alone(contract::other_side(side));
+    auto const other = shape.parts.alone(other_side(side));
     bool const is_decided = (is_left ? shape.right : shape.left).is_unique && other == Alone::none;
     // Whether strings, or composed keys, are unique is not looked at.
     bool const is_open =

@@ -3,6 +3,7 @@
 #include <utility>
 #include <vector>
 
+#include "expr/sides.hpp"
 #include "operators/join/match_sink.hpp"
 
 namespace garuda::join {
@@ -53,7 +54,7 @@ class BatchSink final : public MatchSink {
   /// Where each row has one match at most, in all of the other side's rows that may match it.
   Result<bool> gives_all(Side side, contract::JoinKernel& kernel, run::SliceTask const& slice) override {
     if (!builder_.sources().places_alone(side) || probe_of(slice) != side) return false;
-    auto const other = contract::other_side(side);
+    auto const other = other_side(side);
     auto const& offsets = (other == Side::left ? context_.left : context_.right).offsets;
     if (positions_of(other, slice) != run::RowRange{offsets[slice.partition], offsets[slice.partition + 1]})
       return false;

@@ -95,7 +95,7 @@ class PartitionedJoin {
   JoinOptions options_;
   JoinOutput output_ = JoinOutput::rows;
   contract::DeviceSet* devices_;
-  std::shared_ptr<contract::Condition const> keyless_;  // of a join without keys
+  std::shared_ptr<expr::PairCondition const> keyless_;  // of a join without keys
   plan::JoinPlan plan_;
   contract::PathRow const* path_ = nullptr;
   PlacedSides sides_;

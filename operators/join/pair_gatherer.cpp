@@ -4,6 +4,7 @@
 #include <memory>
 #include <utility>
 
+#include "expr/sides.hpp"
 #include "keys/codes/widened_array.hpp"
 
 namespace garuda::join {
@@ -39,7 +40,7 @@ PairGatherer::PairGatherer(Gatherer left, Gatherer right, resolve::ResolvedJoin 
     schema_.push_back(side == Side::left ? left_.schema()[next_left++] : right_.schema()[next_right++]);
     schema_.back().name = columns_.names[i];
     // Null in rows of the other side that come alone.
-    if (columns_.parts.alone(contract::other_side(side)) != contract::Alone::none) schema_.back().nullable = true;
+    if (columns_.parts.alone(other_side(side)) != contract::Alone::none) schema_.back().nullable = true;
     if (auto const key = columns_.shared_key(columns_.output[i])) schema_.back().type = columns_.shared_key_type(*key);
   }
   if (columns_.has_mark) schema_.push_back({columns_.names.back(), {.id = TypeId::boolean}, false});
@@ -69,7 +70,7 @@ Result<Batch> PairGatherer::gather(run::PairChunk const& pairs, std::size_t firs
 Result<Batch> PairGatherer::gather(Side side, AloneRows& rows, std::uint64_t most, Control const& control) const {
   GARUDA_TRY_ASSIGN(auto const ids, rows.peek(most, control));
   Gathered gathered;
-  auto const other = contract::other_side(side);
+  auto const other = other_side(side);
   auto& own = side == Side::left ? gathered.left : gathered.right;
   auto& nulls = side == Side::left ? gathered.right : gathered.left;
   GARUDA_TRY_ASSIGN(auto of_side, gatherer(side).gather(ids));

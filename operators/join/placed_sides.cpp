@@ -30,7 +30,7 @@ Result<void> PlacedSides::place(PlannedJoin planned, PlacedTables const& tables)
   if (has_keys && tables.columns.condition) {
     run::PhaseTimer const timer(tables.run.recorder, "encode");
     GARUDA_TRY_ASSIGN(condition_, tables.run.arena.execute([&] {
-      return condition::encode_condition(*tables.columns.condition, tables.left, tables.right, tables.control);
+      return expr::encode_condition(*tables.columns.condition, tables.left, tables.right, tables.control);
     }));
   }
   auto const source = [&](Side which) {

@@ -4,9 +4,9 @@
 #include <memory>
 #include <vector>
 
+#include "expr/condition_words.hpp"
 #include "garuda/error.hpp"
 #include "garuda/join.hpp"
-#include "operators/condition/condition_words.hpp"
 #include "operators/join/alone_rows.hpp"
 #include "operators/join/batches/batch_builder.hpp"
 #include "operators/join/condition/condition_kernel.hpp"
@@ -50,7 +50,7 @@ class PlacedSides {
   KeysInPlace const& in_place(Side side) const noexcept { return of(side).in_place; }
   partition::RadixDigit digit() const noexcept { return digit_; }
   /// Of a join with keys, where there is one.
-  contract::Condition const& condition() const noexcept { return condition_.condition; }
+  expr::PairCondition const& condition() const noexcept { return condition_.condition; }
   TestedSide tested(Side side) const noexcept { return {of(side).keys, of(side).words_moved}; }
   /// Where lanes make rows.
   BatchSources const& sources() const noexcept { return *sources_; }
@@ -64,14 +64,14 @@ class PlacedSides {
 
   Placed const& of(Side side) const noexcept { return side == Side::left ? left_ : right_; }
   Placed& of(Side side) noexcept { return side == Side::left ? left_ : right_; }
-  std::vector<contract::OrderWords>& words(Side side) noexcept {
+  std::vector<expr::OrderWords>& words(Side side) noexcept {
     return side == Side::left ? condition_.condition.left : condition_.condition.right;
   }
   Result<void> partition_side(keys::EncodedKeys keys, partition::DigitCounts counts, double expected_matches,
                               PlacedTables const& tables, PartitionedTable& side, Side which);
 
   partition::RadixDigit digit_;
-  condition::EncodedCondition condition_;
+  expr::EncodedCondition condition_;
   Placed left_;
   Placed right_;
   std::unique_ptr<BatchSources> sources_;

@@ -7,11 +7,11 @@
 #include <optional>
 #include <utility>
 
+#include "expr/condition_words.hpp"
+#include "expr/pair_sample.hpp"
 #include "keys/samples/match_sample.hpp"
-#include "operators/condition/condition_words.hpp"
 #include "operators/contract/join_terms.hpp"
 #include "operators/device/device_table.hpp"
-#include "operators/keyless/pair_sample.hpp"
 #include "operators/materialize/carried_column.hpp"
 #include "operators/materialize/plain_column.hpp"
 #include "operators/materialize/row_bytes.hpp"
@@ -193,11 +193,10 @@ Result<PlannedJoin> plan_keyless(resolve::JoinRequest const& request, JoinOutput
   std::uint64_t encoded_bytes = 0;
   {
     run::PhaseTimer const timer(run.recorder, "encode");
-    auto encoded = std::make_shared<condition::EncodedCondition>();
+    auto encoded = std::make_shared<expr::EncodedCondition>();
     if (request.columns.condition) {
       GARUDA_TRY_ASSIGN(*encoded, run.arena.execute([&] {
-        return condition::encode_condition(*request.columns.condition, request.left, request.right,
-                                           request.options.control);
+        return expr::encode_condition(*request.columns.condition, request.left, request.right, request.options.control);
       }));
     }
     encoded_bytes = encoded->owned_bytes();
@@ -213,7 +212,7 @@ Result<PlannedJoin> plan_keyless(resolve::JoinRequest const& request, JoinOutput
   shape.rows_left = static_cast<std::uint64_t>(request.left.num_rows());
   shape.rows_right = static_cast<std::uint64_t>(request.right.num_rows());
   if (output != JoinOutput::count) {
-    auto const pairs = keyless::expected_pairs(*planned.condition, shape.rows_left, shape.rows_right);
+    auto const pairs = expr::expected_pairs(*planned.condition, shape.rows_left, shape.rows_right);
     if (shape.parts.pairs) shape.expected_matches = pairs;
     contract::estimate_matched(shape, pairs);
   }

@@ -6,9 +6,9 @@
 #include <memory>
 #include <vector>
 
+#include "expr/condition.hpp"
 #include "garuda/error.hpp"
 #include "keys/join_keys.hpp"
-#include "operators/contract/condition.hpp"
 #include "operators/contract/shapes.hpp"
 #include "operators/materialize/carried_column.hpp"
 #include "operators/plan/join_planner.hpp"
@@ -31,7 +31,7 @@ struct PlannedJoin {
   JoinOutput output = JoinOutput::rows;  ///< of rows: marks of kinds without pairs, pairs where lanes cannot
                                          ///< write rows
   keys::EncodedJoinKeys keys;
-  std::shared_ptr<contract::Condition const> condition;  ///< of a join without keys, whose rows stay in place
+  std::shared_ptr<expr::PairCondition const> condition;  ///< of a join without keys, whose rows stay in place
   plan::JoinPlan plan;
   partition::DigitChoice digit;
   std::vector<materialize::CarriedColumn> left_carried;  ///< columns that are moved along with the keys

@@ -36,7 +36,7 @@ contract::PathRow const kComputePath{
     .condition_join = {.offers = compute::compute_condition_offers,
                        .open =
                            [](contract::OpenDevice* device, contract::BackendOptions const& options,
-                              contract::Condition const& condition) {
+                              expr::PairCondition const& condition) {
                              auto const& own = vulkan::vulkan_of(*device);
                              return compute::open_compute_condition_join(*own.device, *own.pipelines, options,
                                                                          condition);

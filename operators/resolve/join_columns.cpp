@@ -5,8 +5,8 @@
 #include <string>
 #include <unordered_set>
 
+#include "expr/sides.hpp"
 #include "keys/codes/key_types.hpp"
-#include "operators/resolve/side_columns.hpp"
 
 namespace garuda::resolve {
 namespace {
@@ -78,13 +78,6 @@ std::vector<std::string> unique_names(Schema const& left, Schema const& right, R
 
 }  // namespace
 
-Result<std::size_t> find_on_side(Schema const& schema, ColumnRef const& reference) {
-  auto found = find_column(schema, reference.name);
-  if (found) return found;
-  return tl::unexpected<Error>(
-      Error(found.error().code(), fmt::format("{} table: {}", to_string(reference.side), found.error().message())));
-}
-
 Result<void> check_matching(JoinSpec const& spec) {
   if (!spec.on.empty() || spec.where || spec.allow_cross) return {};
   return fail(ErrorCode::usage,
@@ -113,7 +106,7 @@ Result<ResolvedJoin> resolve_join(Schema const& left, Schema const& right, JoinS
     set_default_output(left, right, resolved);
   resolved.names = unique_names(left, right, resolved);
   if (spec.where) {
-    GARUDA_TRY_ASSIGN(resolved.condition, resolve_condition(left, right, *spec.where));
+    GARUDA_TRY_ASSIGN(resolved.condition, expr::resolve_condition(left, right, *spec.where));
   }
   return resolved;
 }

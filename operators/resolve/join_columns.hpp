@@ -5,11 +5,11 @@
 #include <optional>
 #include <vector>
 
+#include "expr/condition_columns.hpp"
 #include "garuda/error.hpp"
 #include "garuda/join.hpp"
 #include "garuda/types.hpp"
 #include "operators/contract/join_kind.hpp"
-#include "operators/resolve/condition/condition_columns.hpp"
 
 namespace garuda::resolve {
 
@@ -42,7 +42,7 @@ struct ResolvedJoin {
   /// row. False: key columns are those of their tables.
   bool shares_keys = false;
   StringForm strings = StringForm::utf8;  ///< of the result
-  std::optional<ResolvedCondition> condition{};
+  std::optional<expr::ResolvedCondition> condition{};
 
   /// Position of the keys that a column of the result is one of.
   std::optional<std::size_t> key_of(OutputColumn const& column) const noexcept {

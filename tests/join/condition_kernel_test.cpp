@@ -70,9 +70,9 @@ struct Problem {
     fill(right, right_words, right_keys, right_narrow, right_wide);
     condition.left.push_back({std::span<std::uint32_t const>(left_words), {}, {}});
     condition.right.push_back({std::span<std::uint32_t const>(right_words), {}, {}});
-    using Source = contract::Operand::Source;
+    using Source = expr::WordOperand::Source;
     condition.comparisons.push_back({Comparator::less, {Source::left, 0, 0}, {Source::right, 0, 0}});
-    condition.steps.push_back({contract::ConditionStep::Kind::comparison, 0});
+    condition.steps.push_back({expr::PairStep::Kind::comparison, 0});
     slice = {0, {kBefore, left + kBefore}, {kBefore, right + kBefore}};
     for (std::uint32_t i = 0; i < left; ++i)
       for (std::uint32_t j = 0; j < right; ++j)
@@ -102,7 +102,7 @@ struct Problem {
   std::vector<std::uint32_t> left_words, right_words, left_narrow, right_narrow;
   std::vector<std::uint64_t> left_wide, right_wide;
   partition::PartitionedKeys left_keys, right_keys;
-  contract::Condition condition;
+  expr::PairCondition condition;
   run::SliceTask slice;
   std::vector<RowPair> expected;
   Control control;

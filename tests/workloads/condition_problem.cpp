@@ -8,16 +8,16 @@
 namespace garuda::testing {
 namespace {
 
-using contract::Comparator;
-using contract::Condition;
-using contract::ConditionStep;
-using contract::Operand;
 using contract::RowPair;
-using Kind = ConditionStep::Kind;
+using expr::Comparator;
+using expr::PairCondition;
+using expr::PairStep;
+using expr::WordOperand;
+using Kind = PairStep::Kind;
 
-Operand left(std::uint32_t column) { return {Operand::Source::left, column, 0}; }
-Operand right(std::uint32_t column) { return {Operand::Source::right, column, 0}; }
-Operand constant(std::uint64_t word) { return {Operand::Source::constant, 0, word}; }
+WordOperand left(std::uint32_t column) { return {WordOperand::Source::left, column, 0}; }
+WordOperand right(std::uint32_t column) { return {WordOperand::Source::right, column, 0}; }
+WordOperand constant(std::uint64_t word) { return {WordOperand::Source::constant, 0, word}; }
 
 std::uint64_t word_of(WordPattern pattern, std::uint64_t most, std::uint64_t rows, std::mt19937_64& random) {
   switch (pattern) {
@@ -95,7 +95,7 @@ void ConditionProblem::make_columns(Side side, std::uint64_t rows) {
     }
   }
   for (auto const& column : columns) {
-    contract::OrderWords own;
+    expr::OrderWords own;
     if (case_.is_wide != (&column == &columns[2]))
       own.words = std::span<std::uint64_t const>(column.words64);
     else
@@ -105,7 +105,7 @@ void ConditionProblem::make_columns(Side side, std::uint64_t rows) {
   }
 }
 
-void ConditionProblem::add(Comparator comparator, Operand first, Operand second) {
+void ConditionProblem::add(Comparator comparator, WordOperand first, WordOperand second) {
   condition_.steps.push_back({Kind::comparison, static_cast<std::uint32_t>(condition_.comparisons.size())});
   condition_.comparisons.push_back({comparator, first, second});
 }
@@ -168,9 +168,9 @@ void ConditionProblem::make_random(std::mt19937_64& random) {
 }
 
 bool ConditionProblem::is_match(std::uint64_t left_row, std::uint64_t right_row) const {
-  auto const value = [&](Operand const& operand) -> std::optional<std::uint64_t> {
-    if (operand.source == Operand::Source::constant) return operand.word;
-    bool const is_left = operand.source == Operand::Source::left;
+  auto const value = [&](WordOperand const& operand) -> std::optional<std::uint64_t> {
+    if (operand.source == WordOperand::Source::constant) return operand.word;
+    bool const is_left = operand.source == WordOperand::Source::left;
     auto const& column = (is_left ? left_ : right_)[operand.column];
     auto const row = is_left ? left_row : right_row;
     if (!column.has_value[row]) return std::nullopt;

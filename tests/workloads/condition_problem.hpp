@@ -40,7 +40,7 @@ class ConditionProblem {
   ConditionProblem(ConditionProblem const&) = delete;
   ConditionProblem& operator=(ConditionProblem const&) = delete;
 
-  contract::Condition const& condition() const noexcept { return condition_; }
+  expr::PairCondition const& condition() const noexcept { return condition_; }
   contract::ConditionSlice slice() const { return {{0, case_.left_rows}, {0, case_.right_rows}, std::nullopt}; }
   /// The pairs of a slice, ascending, counted from its first rows: every pair of rows is looked at, once
   /// for slices that follow each other. Until the next slice is asked for.
@@ -57,14 +57,14 @@ class ConditionProblem {
   void make_columns(Side side, std::uint64_t rows);
   void make_condition();
   void make_random(std::mt19937_64& random);
-  void add(contract::Comparator comparator, contract::Operand first, contract::Operand second);
+  void add(expr::Comparator comparator, expr::WordOperand first, expr::WordOperand second);
   bool is_match(std::uint64_t left, std::uint64_t right) const;
 
   ConditionCase case_;
   std::vector<Column> left_;
   std::vector<Column> right_;
   std::uint64_t constant_ = 0;  ///< in the middle of the words of columns 0 and 1
-  contract::Condition condition_;
+  expr::PairCondition condition_;
   struct Solved {
     std::optional<contract::RowSpan> left;
     std::optional<contract::RowSpan> right;

@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "expr/sides.hpp"
 #include "operators/compute/condition_join/condition_program.hpp"
 #include "operators/compute/primitives/compute_context.hpp"
 #include "operators/contract/join_kind.hpp"
@@ -64,8 +65,8 @@ struct JoinResources {
   vk::PipelineStore* pipelines = nullptr;
   ComputeTuning const* tuning = nullptr;
   contract::BackendOptions const* options = nullptr;
-  contract::Condition const* condition = nullptr;
-  keyless::ConditionParts const* parts = nullptr;
+  expr::PairCondition const* condition = nullptr;
+  expr::ConditionParts const* parts = nullptr;
   std::uint64_t memory_budget_bytes = 0;  ///< of a lane
 };
 
@@ -127,7 +128,7 @@ Result<void> Kernel::start() {
     auto& rows = rows_of(side);
     auto const& span = slice_.of(side);
     rows.span_rows = span.rows;
-    rows.chosen = keyless::rows_that_may_match(*join_.condition, *join_.parts, side, span.first, span.rows);
+    rows.chosen = expr::rows_that_may_match(*join_.condition, *join_.parts, side, span.first, span.rows);
     rows.rows = rows.chosen ? rows.chosen->size() : span.rows;
   }
   if (is_empty() || is_product()) return {};
@@ -145,7 +146,7 @@ Result<void> Kernel::upload(Side side, std::vector<SideWords> words) {
 }
 
 Result<void> Kernel::upload_column(SideRows& rows, Side side, SideWords const& words) {
-  keyless::ColumnWords const column(join_.condition->of(side)[words.column], slice_.of(side).first);
+  expr::ColumnWords const column(join_.condition->of(side)[words.column], slice_.of(side).first);
   bool const is_wide = column.is_wide() && !words.is_validity;
   std::span<std::byte const> bytes;
   if (!rows.chosen && !words.is_validity) {
@@ -173,7 +174,7 @@ Result<void> Kernel::upload_column(SideRows& rows, Side side, SideWords const& w
 /// `steps`: holds the program, where there is one.
 Result<shaders::NestedCondition> Kernel::condition_of(ConditionProgram const& program, vk::Buffer& steps) {
   auto const probe = rows_of(program.probe()).addresses(program.read(program.probe()));
-  auto const build_side = contract::other_side(program.probe());
+  auto const build_side = other_side(program.probe());
   auto const build = rows_of(build_side).addresses(program.read(build_side));
   shaders::NestedCondition condition{};
   condition.num_probe = static_cast<std::uint32_t>(rows_of(program.probe()).rows);
@@ -199,7 +200,7 @@ Result<shaders::NestedCondition> Kernel::condition_of(ConditionProgram const& pr
 Result<std::vector<std::uint32_t>> Kernel::count_matches(Side probe) {
   ConditionProgram const program(*join_.condition, *join_.parts, probe);
   auto const num_probe = rows_of(probe).rows;
-  auto const num_build = rows_of(contract::other_side(probe)).rows;
+  auto const num_build = rows_of(other_side(probe)).rows;
   GARUDA_TRY_ASSIGN(auto const counts, context_.device_buffer(num_probe * 4, "matches of rows"));
   GARUDA_TRY(context_.fill(vulkan::phase::kCount, counts, 0));
   vk::Buffer steps;
@@ -264,7 +265,7 @@ Result<void> Kernel::load_window(std::uint64_t first) {
   vk::Buffer steps;
   shaders::NestedPairsPush push{};
   GARUDA_TRY_ASSIGN(push.condition, condition_of(program, steps));
-  auto const num_build = rows_of(contract::other_side(probe_side_)).rows;
+  auto const num_build = rows_of(other_side(probe_side_)).rows;
   push.num_build = static_cast<std::uint32_t>(num_build);
   push.capacity = static_cast<std::uint32_t>(capacity);
   push.probe = probe.address();
@@ -307,7 +308,7 @@ Result<void> Kernel::pairs(std::uint64_t first, std::span<contract::RowPair> out
     return {};
   }
   auto const& probe = rows_of(probe_side_);
-  auto const& build = rows_of(contract::other_side(probe_side_));
+  auto const& build = rows_of(other_side(probe_side_));
   for (std::size_t done = 0; done < out.size();) {
     auto const position = first + done;
     bool const is_here = position >= window_first_ && position - window_first_ < window_probe_.size();
@@ -350,7 +351,7 @@ class Backend final : public contract::ConditionBackend {
  public:
   static Result<std::unique_ptr<contract::ConditionBackend>> open(vk::Device& device, vk::PipelineStore& pipelines,
                                                                   contract::BackendOptions const& options,
-                                                                  contract::Condition const& condition) {
+                                                                  expr::PairCondition const& condition) {
     GARUDA_EXPECTS(options.lanes > 0);
     std::unique_ptr<Backend> backend(new Backend(pipelines, options, condition));
     if (!fits_passes(backend->parts_))
@@ -373,13 +374,13 @@ class Backend final : public contract::ConditionBackend {
   }
 
  private:
-  Backend(vk::PipelineStore& pipelines, contract::BackendOptions const& options, contract::Condition const& condition)
-      : pipelines_(pipelines), options_(options), condition_(condition), parts_(keyless::parts_of(condition)) {}
+  Backend(vk::PipelineStore& pipelines, contract::BackendOptions const& options, expr::PairCondition const& condition)
+      : pipelines_(pipelines), options_(options), condition_(condition), parts_(expr::parts_of(condition)) {}
 
   vk::PipelineStore& pipelines_;
   contract::BackendOptions options_;
-  contract::Condition const& condition_;
-  keyless::ConditionParts parts_;
+  expr::PairCondition const& condition_;
+  expr::ConditionParts parts_;
   ComputeTuning tuning_;
   vulkan::DeviceLanes lanes_;
 };
@@ -389,11 +390,11 @@ class Backend final : public contract::ConditionBackend {
 Result<std::unique_ptr<contract::ConditionBackend>> open_compute_condition_join(vk::Device& device,
                                                                                 vk::PipelineStore& pipelines,
                                                                                 contract::BackendOptions const& options,
-                                                                                contract::Condition const& condition) {
+                                                                                expr::PairCondition const& condition) {
   return Backend::open(device, pipelines, options, condition);
 }
 
-std::uint64_t compute_condition_join_bytes(contract::Condition const& condition, std::uint64_t left_rows,
+std::uint64_t compute_condition_join_bytes(expr::PairCondition const& condition, std::uint64_t left_rows,
                                            std::uint64_t right_rows) noexcept {
   auto const bytes_of = [&](Side side) {
     std::uint64_t bytes = 4;  // counts, or listed rows

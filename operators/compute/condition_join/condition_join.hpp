@@ -23,11 +23,11 @@ namespace garuda::compute {
 Result<std::unique_ptr<contract::ConditionBackend>> open_compute_condition_join(vk::Device& device,
                                                                                 vk::PipelineStore& pipelines,
                                                                                 contract::BackendOptions const& options,
-                                                                                contract::Condition const& condition);
+                                                                                expr::PairCondition const& condition);
 
 /// Device bytes that a slice of so many rows takes: the words of the columns that `condition` compares, counts, and a
 /// window of pairs.
-std::uint64_t compute_condition_join_bytes(contract::Condition const& condition, std::uint64_t left_rows,
+std::uint64_t compute_condition_join_bytes(expr::PairCondition const& condition, std::uint64_t left_rows,
                                            std::uint64_t right_rows) noexcept;
 
 /// Every pipeline of conditions of one comparison, and of a program, with this tuning.

@@ -30,7 +30,7 @@ double compared_pairs_per_s(contract::DeviceFacts const& facts) {
 }
 
 /// Comparisons of a pair of rows, each of 32 bits.
-double comparisons_of_pair(contract::JoinShape const& shape, keyless::ConditionParts const& parts) {
+double comparisons_of_pair(contract::JoinShape const& shape, expr::ConditionParts const& parts) {
   if (!is_simple(parts)) return kStepComparisons * static_cast<double>(2 * parts.cross.size() + parts.rest.size());
   double comparisons = 0;
   for (auto const& comparison : parts.cross)
@@ -65,7 +65,7 @@ contract::DeviceCut cut_slices(contract::JoinInquiry const& inquiry, contract::J
 }
 
 contract::PhaseCosts costs_of(contract::JoinInquiry const& inquiry, contract::DeviceCut const& cut,
-                              keyless::ConditionParts const& parts) {
+                              expr::ConditionParts const& parts) {
   auto const& shape = inquiry.shape;
   auto const rates = inquiry.facts().rates();
   auto const pass = contract::rows_of(shape, Side::left) * contract::rows_of(shape, Side::right) *
@@ -90,7 +90,7 @@ Result<contract::JoinOffers> compute_condition_offers(contract::JoinInquiry cons
   auto const& shape = inquiry.shape;
   if (inquiry.options.tuning.method == JoinMethod::sorted_ranges)
     return fail(ErrorCode::usage, "method=sorted_ranges is of path cpu");
-  auto const parts = keyless::parts_of(*shape.condition);
+  auto const parts = expr::parts_of(*shape.condition);
   if (!fits_passes(parts))
     return fail(ErrorCode::no_device, "the condition keeps more results at a time than the passes do");
   GARUDA_TRY(compute_tuning(*inquiry.facts().vulkan));

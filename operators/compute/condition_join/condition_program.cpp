@@ -2,50 +2,40 @@
 
 #include <algorithm>
 
-#include "operators/contract/join_kind.hpp"
+#include "expr/comparators.hpp"
+#include "expr/pair_program.hpp"
+#include "expr/sides.hpp"
 #include "shaders/compute/conditions/nested_join_layout.h"
 
 namespace garuda::compute {
 namespace {
 
-using contract::ConditionStep;
-using Kind = ConditionStep::Kind;
-using Source = contract::Operand::Source;
+using expr::PairStep;
+using Kind = PairStep::Kind;
+using Source = expr::WordOperand::Source;
 
-std::uint32_t words_of(contract::OrderWords const& column) {
+std::uint32_t words_of(expr::OrderWords const& column) {
   return std::holds_alternative<std::span<std::uint64_t const>>(column.words) ? 2 : 1;
-}
-
-/// Results that the rest of a condition has at a time, at most.
-std::size_t depth_of(std::vector<ConditionStep> const& steps) {
-  std::size_t depth = 0;
-  std::size_t most = 0;
-  for (auto const& step : steps) {
-    depth = step.kind == Kind::comparison ? depth + 1 : depth - 1;
-    most = std::max(most, depth);
-  }
-  return most;
 }
 
 }  // namespace
 
-bool fits_passes(keyless::ConditionParts const& parts) {
+bool fits_passes(expr::ConditionParts const& parts) {
   // Beside the rest: the cross comparisons before it, and whether an operand has a value.
-  return depth_of(parts.rest) + 2 <= shaders::kMostProgramDepth;
+  return expr::depth_of(parts.rest) + 2 <= shaders::kMostProgramDepth;
 }
 
-bool is_simple(keyless::ConditionParts const& parts) {
+bool is_simple(expr::ConditionParts const& parts) {
   return parts.rest.empty() && (parts.cross.size() == 1 || parts.cross.size() == 2);
 }
 
-ConditionProgram::ConditionProgram(contract::Condition const& condition, keyless::ConditionParts const& parts,
-                                   Side probe)
+ConditionProgram::ConditionProgram(expr::PairCondition const& condition, expr::ConditionParts const& parts, Side probe)
     : condition_(&condition), probe_(probe), is_simple_(compute::is_simple(parts)) {
   GARUDA_EXPECTS(fits_passes(parts) && (!parts.cross.empty() || !parts.rest.empty()));
-  auto const build = contract::other_side(probe);
+  auto const build = other_side(probe);
   for (auto const& comparison : parts.cross) {
     Compared compared;
-    compared.comparator = build == Side::left ? comparison.comparator : keyless::mirrored(comparison.comparator);
+    compared.comparator = build == Side::left ? comparison.comparator : expr::mirrored(comparison.comparator);
     compared.probe = position(probe, {comparison.column(probe), false});
     compared.build = position(build, {comparison.column(build), false});
     compared.words = words_of(condition.of(build)[comparison.column(build)]);
@@ -78,14 +68,14 @@ std::size_t ConditionProgram::position(Side side, SideWords words) {
   return static_cast<std::size_t>(found - all.begin());
 }
 
-ConditionProgram::Operand ConditionProgram::operand_of(contract::Operand const& operand) {
+ConditionProgram::Operand ConditionProgram::operand_of(expr::WordOperand const& operand) {
   if (operand.source == Source::constant) return {shaders::kConstantOperand, operand.word};
   auto const side = operand.source == Source::left ? Side::left : Side::right;
   return {side == probe_ ? shaders::kProbeOperand : shaders::kBuildOperand, position(side, {operand.column, false})};
 }
 
-void ConditionProgram::add_comparison(contract::Comparison const& comparison) {
-  auto const words = [&](contract::Operand const& operand) -> std::uint32_t {
+void ConditionProgram::add_comparison(expr::WordComparison const& comparison) {
+  auto const words = [&](expr::WordOperand const& operand) -> std::uint32_t {
     if (operand.source == Source::constant) return 0;
     return words_of(condition_->of(operand.source == Source::left ? Side::left : Side::right)[operand.column]);
   };
@@ -98,7 +88,7 @@ void ConditionProgram::add_comparison(contract::Comparison const& comparison) {
 }
 
 /// A comparison with null is false.
-void ConditionProgram::add_validity(contract::Operand const& operand) {
+void ConditionProgram::add_validity(expr::WordOperand const& operand) {
   if (operand.source == Source::constant) return;
   auto const side = operand.source == Source::left ? Side::left : Side::right;
   if (condition_->of(side)[operand.column].valid.empty()) return;

@@ -6,8 +6,8 @@
 #include <span>
 #include <vector>
 
+#include "expr/condition_parts.hpp"
 #include "operators/compute/primitives/compute_context.hpp"
-#include "operators/keyless/condition_parts.hpp"
 
 namespace garuda::compute {
 
@@ -20,16 +20,16 @@ struct SideWords {
 };
 
 /// Whether the program of a condition fits the passes: it keeps few results at a time.
-bool fits_passes(keyless::ConditionParts const& parts);
+bool fits_passes(expr::ConditionParts const& parts);
 
 /// Whether one or two comparisons of columns of both tables are all that is left to test.
-bool is_simple(keyless::ConditionParts const& parts);
+bool is_simple(expr::ConditionParts const& parts);
 
 /// What of a condition is tested of pairs, seen from a side whose rows are probed. Addresses are filled in later.
 class ConditionProgram {
  public:
   /// `condition`, which outlives the program, and its parts, which fit the passes and compare something.
-  ConditionProgram(contract::Condition const& condition, keyless::ConditionParts const& parts, Side probe);
+  ConditionProgram(expr::PairCondition const& condition, expr::ConditionParts const& parts, Side probe);
 
   /// The words of a side that are read, each once.
   std::vector<SideWords> const& read(Side side) const noexcept { return side == probe_ ? probe_words_ : build_words_; }
@@ -70,11 +70,11 @@ class ConditionProgram {
   };
 
   std::size_t position(Side side, SideWords words);
-  Operand operand_of(contract::Operand const& operand);
-  void add_comparison(contract::Comparison const& comparison);
-  void add_validity(contract::Operand const& operand);
+  Operand operand_of(expr::WordOperand const& operand);
+  void add_comparison(expr::WordComparison const& comparison);
+  void add_validity(expr::WordOperand const& operand);
 
-  contract::Condition const* condition_;
+  expr::PairCondition const* condition_;
   Side probe_;
   bool is_simple_ = false;
   std::vector<SideWords> probe_words_;

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <vector>
 
+#include "expr/sides.hpp"
 #include "operators/compute/group_by/row_groups.hpp"
 #include "operators/compute/join/key_bitmap.hpp"
 #include "operators/compute/join/rows_join.hpp"
@@ -158,7 +159,7 @@ contract::PhaseCosts indexed_costs(ResidentJoinShape const& shape, ResidentJoinW
                                   contract::stream_ns(shape.matches * probe.payload_bytes, rates);
   }
   auto marked = way.marks.of(side) ? read_table_ns(kMarkReads * build.rows, index_bytes, rates) : 0;
-  if (way.marks.of(contract::other_side(side))) marked += contract::stream_ns(4 * probe.rows, rates);
+  if (way.marks.of(other_side(side))) marked += contract::stream_ns(4 * probe.rows, rates);
   bool const searches_bounds = build.key_bits == 0 && !has_index;
   auto const bounds = !searches_bounds ? 0 : contract::stream_ns(2 * build.rows * shape.key_bytes, rates);
   return {{"bounds", bounds},
@@ -179,7 +180,7 @@ contract::PhaseCosts bitmap_costs(ResidentJoinShape const& shape, ResidentJoinWa
                                   rates::DeviceRates const& rates) {
   auto const side = build_side(shape, way);
   auto const& build = shape.of(side);
-  auto const& probe = shape.of(contract::other_side(side));
+  auto const& probe = shape.of(other_side(side));
   auto const bytes = static_cast<double>(bitmap_bytes(static_cast<std::uint64_t>(build.key_span.value_or(0))));
   auto const test_ns = [&](double rows) {
     return read_table_ns(rows, bytes, rates) + contract::stream_ns(rows * shape.key_bytes, rates);

@@ -14,7 +14,7 @@ Result<Word const*> BuildRows::in_order(Word const* words) {
   return taken;
 }
 
-Result<std::uint8_t const*> BuildRows::validity(keyless::ColumnWords const& column) {
+Result<std::uint8_t const*> BuildRows::validity(expr::ColumnWords const& column) {
   GARUDA_TRY_ASSIGN(auto buffer, AlignedBuffer::allocate(static_cast<std::int64_t>(size_)));
   auto* const valid = buffer.as<std::uint8_t>();
   for (std::uint64_t p = 0; p < size_; ++p) valid[p] = column.is_valid(row(p)) ? 1 : 0;
@@ -22,13 +22,13 @@ Result<std::uint8_t const*> BuildRows::validity(keyless::ColumnWords const& colu
   return valid;
 }
 
-Result<BuildRows> BuildRows::create(contract::Condition const& condition, Side side, contract::RowSpan span,
+Result<BuildRows> BuildRows::create(expr::PairCondition const& condition, Side side, contract::RowSpan span,
                                     std::optional<std::vector<std::uint32_t>> order,
                                     std::vector<std::uint32_t> const& used) {
   BuildRows rows;
   rows.size_ = order ? order->size() : span.rows;
   rows.order_ = std::move(order);
-  auto const source = keyless::columns_of(condition, side, span.first);
+  auto const source = expr::columns_of(condition, side, span.first);
   rows.columns_.resize(source.size());
   for (auto const c : used) {
     auto& column = rows.columns_[c];

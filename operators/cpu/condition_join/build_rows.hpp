@@ -7,9 +7,9 @@
 #include <vector>
 
 #include "core/buffer.hpp"
+#include "expr/condition_parts.hpp"
 #include "garuda/error.hpp"
 #include "operators/contract/condition_kernel.hpp"
-#include "operators/keyless/condition_parts.hpp"
 
 namespace garuda::cpu {
 
@@ -28,7 +28,7 @@ class BuildRows {
   /// Of `rows` rows of the side from `first` on. `order`: their numbers, from `first`, in the order of positions;
   /// nullopt: all, as they are, so that columns without nulls are borrowed. `used`: the columns that will be read.
   /// Errors: out_of_memory.
-  static Result<BuildRows> create(contract::Condition const& condition, Side side, contract::RowSpan span,
+  static Result<BuildRows> create(expr::PairCondition const& condition, Side side, contract::RowSpan span,
                                   std::optional<std::vector<std::uint32_t>> order,
                                   std::vector<std::uint32_t> const& used);
 
@@ -41,7 +41,7 @@ class BuildRows {
  private:
   template <class Word>
   Result<Word const*> in_order(Word const* words);
-  Result<std::uint8_t const*> validity(keyless::ColumnWords const& column);
+  Result<std::uint8_t const*> validity(expr::ColumnWords const& column);
 
   std::uint64_t size_ = 0;
   std::optional<std::vector<std::uint32_t>> order_;

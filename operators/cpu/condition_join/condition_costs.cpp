@@ -2,9 +2,10 @@
 
 #include <algorithm>
 
+#include "expr/condition_parts.hpp"
+#include "expr/sides.hpp"
 #include "operators/contract/join_terms.hpp"
 #include "operators/cpu/condition_join/pair_tests.hpp"
-#include "operators/keyless/condition_parts.hpp"
 
 namespace garuda::cpu {
 namespace {
@@ -38,7 +39,7 @@ double made_rows_ns(contract::JoinShape const& shape, ConditionWay const& way, r
 
 double compared_pair_ns(contract::JoinShape const& shape, ConditionWay const& way) {
   if (shape.condition->steps.empty()) return 0;
-  auto const parts = keyless::parts_of(*shape.condition);
+  auto const parts = expr::parts_of(*shape.condition);
   auto const& columns = shape.condition->of(way.build);
   auto bounds = bounds_of(parts, way.build);
   // Of ranges of a sorted column that one is not compared.
@@ -55,7 +56,7 @@ contract::PhaseCosts cpu_condition_costs(contract::JoinShape const& shape, Condi
                                          rates::HostRates const& host) {
   auto const threads = static_cast<double>(std::max(shape.threads, 1U));
   auto const build = contract::rows_of(shape, way.build);
-  auto const probe = contract::rows_of(shape, contract::other_side(way.build));
+  auto const probe = contract::rows_of(shape, other_side(way.build));
   auto const compared = way.compared_pairs * compared_pair_ns(shape, way) / threads;
   bool const is_sorted = way.method == JoinMethod::sorted_ranges;
   auto const slices = std::max(probe / 65'536, 1.0);

@@ -7,17 +7,18 @@
 #include <new>
 #include <utility>
 
+#include "expr/pair_sample.hpp"
+#include "expr/sides.hpp"
 #include "operators/cpu/condition_join/condition_kernel.hpp"
-#include "operators/keyless/pair_sample.hpp"
 
 namespace garuda::cpu {
 namespace {
 
 class Backend final : public contract::ConditionBackend {
  public:
-  Backend(contract::BackendOptions const& options, contract::Condition const& condition)
+  Backend(contract::BackendOptions const& options, expr::PairCondition const& condition)
       : condition_(condition),
-        parts_(keyless::parts_of(condition)),
+        parts_(expr::parts_of(condition)),
         build_side_(options.tuning.build == BuildSide::left ? Side::left : Side::right),
         control_(options.control),
         stats_(options.stats),
@@ -46,8 +47,7 @@ class Backend final : public contract::ConditionBackend {
     try {
       GARUDA_TRY_ASSIGN(auto build, build_of(slice.of(build_side_)));
       ConditionJoin const join{&condition_, &parts_, &*tests_, sorted_by_ ? &*sorted_by_ : nullptr, control_, stats_};
-      return std::make_unique<ConditionKernel>(join, build_side_, slice.of(contract::other_side(build_side_)),
-                                               std::move(build));
+      return std::make_unique<ConditionKernel>(join, build_side_, slice.of(other_side(build_side_)), std::move(build));
     } catch (std::bad_alloc const&) {
       return fail(ErrorCode::out_of_memory, "no memory for a slice of a join without keys");
     }
@@ -65,11 +65,11 @@ class Backend final : public contract::ConditionBackend {
 
   Result<std::shared_ptr<BuildSlice const>> make_build(contract::RowSpan span) const {
     contract::PhaseTimer const phase(stats_, "build", 0, span.rows);
-    auto chosen = keyless::rows_that_may_match(condition_, parts_, build_side_, span.first, span.rows);
+    auto chosen = expr::rows_that_may_match(condition_, parts_, build_side_, span.first, span.rows);
     auto made = std::make_shared<BuildSlice>();
     made->span = span;
     if (sorted_by_) {
-      keyless::ColumnWords const words(condition_.of(build_side_)[sorted_by_->column], span.first);
+      expr::ColumnWords const words(condition_.of(build_side_)[sorted_by_->column], span.first);
       GARUDA_TRY_ASSIGN(made->index, RangeIndex::create(words, span.rows, std::move(chosen), *control_));
       chosen = made->index->take_order();
     }
@@ -78,8 +78,8 @@ class Backend final : public contract::ConditionBackend {
     return std::shared_ptr<BuildSlice const>(std::move(made));
   }
 
-  contract::Condition const& condition_;
-  keyless::ConditionParts parts_;
+  expr::PairCondition const& condition_;
+  expr::ConditionParts parts_;
   Side build_side_;
   Control uncontrolled_;
   Control const* control_;
@@ -93,12 +93,12 @@ class Backend final : public contract::ConditionBackend {
 
 }  // namespace
 
-std::optional<std::uint32_t> sorted_column(contract::Condition const& condition, Side build) {
-  auto const parts = keyless::parts_of(condition);
+std::optional<std::uint32_t> sorted_column(expr::PairCondition const& condition, Side build) {
+  auto const parts = expr::parts_of(condition);
   std::optional<std::uint32_t> best;
   double least = 0;
   for (auto const& bounds : bounds_of(parts, build)) {
-    auto const pairs = keyless::pairs_in_range(condition, parts, build, bounds.column);
+    auto const pairs = expr::pairs_in_range(condition, parts, build, bounds.column);
     if (best && pairs >= least) continue;
     best = bounds.column;
     least = pairs;
@@ -107,7 +107,7 @@ std::optional<std::uint32_t> sorted_column(contract::Condition const& condition,
 }
 
 Result<std::unique_ptr<contract::ConditionBackend>> open_cpu_condition_join(contract::BackendOptions const& options,
-                                                                            contract::Condition const& condition) {
+                                                                            expr::PairCondition const& condition) {
   GARUDA_EXPECTS(options.lanes > 0);
   try {
     auto backend = std::make_unique<Backend>(options, condition);

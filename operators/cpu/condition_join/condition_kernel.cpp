@@ -7,13 +7,14 @@
 #include <utility>
 
 #include "core/parallel_blocks.hpp"
+#include "expr/sides.hpp"
 
 namespace garuda::cpu {
 namespace {
 
 /// Positions of a tile: one or two columns of them stay in a first-level cache while rows are compared with them.
 constexpr std::uint32_t kTilePositions = 4'096;
-static_assert(kTilePositions % kMaskBlock == 0);
+static_assert(kTilePositions % expr::kVectorRows == 0);
 /// Probe rows of a tile: what looking for a pair costs again at most, and how many are tested between two looks at
 /// whether the caller has cancelled. Slices of many tiles have larger ones.
 constexpr std::uint32_t kTileRows = 64;
@@ -31,11 +32,11 @@ Result<void> or_out_of_memory(Body const& body) {
   }
 }
 
-/// Calls body(first, count) for blocks of at most kMaskBlock positions until it returns false.
+/// Calls body(first, count) for blocks of at most expr::kVectorRows positions until it returns false.
 template <class Body>
 void for_blocks(RangeIndex::Positions positions, Body const& body) {
   for (auto first = positions.begin; first < positions.end;) {
-    auto const count = std::min<std::uint32_t>(kMaskBlock, positions.end - first);
+    auto const count = std::min<std::uint32_t>(expr::kVectorRows, positions.end - first);
     if (!body(first, count)) return;
     first += count;
   }
@@ -66,11 +67,11 @@ ConditionKernel::ConditionKernel(ConditionJoin const& join, Side build_side, con
                                  std::shared_ptr<BuildSlice const> build)
     : join_(join),
       build_side_(build_side),
-      probe_(keyless::columns_of(*join.condition, contract::other_side(build_side), probe.first)),
+      probe_(expr::columns_of(*join.condition, other_side(build_side), probe.first)),
       build_(std::move(build)),
       probe_span_rows_(probe.rows),
-      chosen_(keyless::rows_that_may_match(*join.condition, *join.parts, contract::other_side(build_side), probe.first,
-                                           probe.rows)) {
+      chosen_(
+          expr::rows_that_may_match(*join.condition, *join.parts, other_side(build_side), probe.first, probe.rows)) {
   probe_rows_ = static_cast<std::uint32_t>(chosen_ ? chosen_->size() : probe.rows);
   if (join.parts->is_never || build_->rows.size() == 0) probe_rows_ = 0;
   if (!build_->index) position_tiles_ = std::max(tiles_of(build_->rows.size(), kTilePositions), 1U);
@@ -174,7 +175,7 @@ std::span<contract::RowPair> ConditionKernel::write_tile(Tile const& tile, Curso
                                                          std::span<contract::RowPair> out) const {
   RowTests tests(*join_.tests, probe_, build_->rows);
   bool const are_tested = join_.tests->any();
-  std::uint8_t mask[kMaskBlock];
+  std::uint8_t mask[expr::kVectorRows];
   for (; at.row < tile.end_row && !out.empty();) {
     auto positions = positions_of(tile, at.row);
     positions.begin = at.position;
@@ -277,7 +278,7 @@ Result<void> ConditionKernel::mark_ranges(contract::RowMarks& marks, std::uint64
 Result<void> ConditionKernel::mark_tested(contract::RowMarks& marks, std::uint64_t first) const {
   return for_each_block(row_tiles_, join_.control, [&](std::size_t t) {
     RowTests tests(*join_.tests, probe_, build_->rows);
-    std::uint8_t mask[kMaskBlock];
+    std::uint8_t mask[expr::kVectorRows];
     auto const part = tile(t);
     for (auto row = part.begin_row; row < part.end_row && !is_cancelled(join_.control); ++row) {
       if (ranges_[row].size() == 0 || !tests.begin(probe_row(row))) continue;
@@ -296,14 +297,14 @@ Result<void> ConditionKernel::mark_tested(contract::RowMarks& marks, std::uint64
 
 /// A block of positions at a time, until all of them have a match.
 Result<void> ConditionKernel::mark_positions(contract::RowMarks& marks, std::uint64_t first) const {
-  auto const blocks = tiles_of(build_->rows.size(), kMaskBlock);
+  auto const blocks = tiles_of(build_->rows.size(), expr::kVectorRows);
   return for_each_block(blocks, join_.control, [&](std::size_t block) {
     RowTests tests(*join_.tests, probe_, build_->rows);
-    auto const& kernels = mask_kernels();
-    auto const begin = block * kMaskBlock;
-    auto const count = std::min<std::size_t>(kMaskBlock, build_->rows.size() - begin);
-    std::uint8_t mask[kMaskBlock];
-    std::uint8_t matched[kMaskBlock] = {};
+    auto const& kernels = expr::mask_kernels();
+    auto const begin = block * expr::kVectorRows;
+    auto const count = std::min<std::size_t>(expr::kVectorRows, build_->rows.size() - begin);
+    std::uint8_t mask[expr::kVectorRows];
+    std::uint8_t matched[expr::kVectorRows] = {};
     for (std::uint32_t row = 0; row < probe_rows_; ++row) {
       if (row % kTileRows == 0 && (is_cancelled(join_.control) || kernels.count_mask(matched, count) == count)) break;
       if (tests.begin(probe_row(row)) && tests.mask(begin, count, mask) > 0) kernels.or_masks(mask, count, matched);

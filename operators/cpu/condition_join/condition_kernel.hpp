@@ -26,8 +26,8 @@ struct BuildSlice {
 
 /// What kernels of one join share. Borrowed.
 struct ConditionJoin {
-  contract::Condition const* condition = nullptr;
-  keyless::ConditionParts const* parts = nullptr;
+  expr::PairCondition const* condition = nullptr;
+  expr::ConditionParts const* parts = nullptr;
   PairTests const* tests = nullptr;
   ColumnBounds const* sorted_by = nullptr;  ///< of the build column whose order the index has; nullptr: no index
   Control const* control = nullptr;
@@ -86,7 +86,7 @@ class ConditionKernel final : public contract::JoinKernel {
 
   ConditionJoin join_;
   Side build_side_;
-  std::vector<keyless::ColumnWords> probe_;
+  std::vector<expr::ColumnWords> probe_;
   std::shared_ptr<BuildSlice const> build_;
   std::uint64_t probe_span_rows_ = 0;
   std::optional<std::vector<std::uint32_t>> chosen_;  // probe rows that may match; nullopt: all

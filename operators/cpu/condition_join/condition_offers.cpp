@@ -3,10 +3,11 @@
 #include <algorithm>
 #include <utility>
 
+#include "expr/pair_sample.hpp"
+#include "expr/sides.hpp"
 #include "operators/contract/join_terms.hpp"
 #include "operators/cpu/condition_join/condition_costs.hpp"
 #include "operators/cpu/condition_join/condition_join.hpp"
-#include "operators/keyless/pair_sample.hpp"
 
 namespace garuda::cpu {
 namespace {
@@ -53,9 +54,9 @@ ConditionWay loops_way(contract::JoinInquiry const& inquiry) {
   auto const lanes = inquiry.options.tuning.lanes != 0 ? inquiry.options.tuning.lanes : shape.threads;
   ConditionWay way;
   auto const smaller = contract::smaller_side(shape);
-  auto const cheaper = compared_pair_ns(shape, {JoinMethod::nested_loops, contract::other_side(smaller)}) <
+  auto const cheaper = compared_pair_ns(shape, {JoinMethod::nested_loops, other_side(smaller)}) <
                                compared_pair_ns(shape, {JoinMethod::nested_loops, smaller})
-                           ? contract::other_side(smaller)
+                           ? other_side(smaller)
                            : smaller;
   way.build = built_on(inquiry.options.tuning.build, cheaper);
   way.compared_pairs = contract::rows_of(shape, Side::left) * contract::rows_of(shape, Side::right);
@@ -72,13 +73,13 @@ Result<contract::JoinOffers> cpu_condition_offers(contract::JoinInquiry const& i
   contract::JoinOffers offers;
   if (tuning.method != JoinMethod::sorted_ranges) offers.list.push_back(offer_of(inquiry, loops_way(inquiry)));
   if (tuning.method == JoinMethod::nested_loops) return offers;
-  auto const parts = keyless::parts_of(condition);
+  auto const parts = expr::parts_of(condition);
   for (auto const build : {Side::right, Side::left}) {
     if (built_on(tuning.build, build) != build) continue;
     auto const column = sorted_column(condition, build);
     if (!column) continue;
     ConditionWay way{JoinMethod::sorted_ranges, build};
-    way.compared_pairs = keyless::pairs_in_range(condition, parts, build, *column);
+    way.compared_pairs = expr::pairs_in_range(condition, parts, build, *column);
     way.slice_rows = contract::kMaxPassRows;
     offers.list.push_back(offer_of(inquiry, way));
   }

@@ -64,7 +64,7 @@ void sort_partition(Word* words, std::uint32_t* rows, std::size_t count) {
 
 }  // namespace
 
-Result<RangeIndex> RangeIndex::create(keyless::ColumnWords const& column, std::uint64_t rows,
+Result<RangeIndex> RangeIndex::create(expr::ColumnWords const& column, std::uint64_t rows,
                                       std::optional<std::vector<std::uint32_t>> chosen, Control const& control) {
   RangeIndex index;
   index.is_wide_ = column.is_wide();

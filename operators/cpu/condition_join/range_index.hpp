@@ -6,9 +6,9 @@
 #include <vector>
 
 #include "core/buffer.hpp"
+#include "expr/condition_parts.hpp"
 #include "garuda/control.hpp"
 #include "garuda/error.hpp"
-#include "operators/keyless/condition_parts.hpp"
 
 namespace garuda::cpu {
 
@@ -18,7 +18,7 @@ class RangeIndex {
   /// Sorts `rows` words of `column`, or those of the rows `chosen` (which are numbers of it, ascending), on the threads
   /// of the calling task arena: partitioned by their leading bits, then each partition. Rows of one word stay in order.
   /// Errors: out_of_memory, cancelled.
-  static Result<RangeIndex> create(keyless::ColumnWords const& column, std::uint64_t rows,
+  static Result<RangeIndex> create(expr::ColumnWords const& column, std::uint64_t rows,
                                    std::optional<std::vector<std::uint32_t>> chosen, Control const& control);
 
   /// Row numbers in the order of their words; once.
@@ -34,7 +34,7 @@ class RangeIndex {
     std::uint32_t size() const noexcept { return end - begin; }
   };
   /// Positions of the words in `range`.
-  Positions find(keyless::WordRange const& range) const noexcept {
+  Positions find(expr::WordRange const& range) const noexcept {
     if (range.is_empty()) return {};
     auto const begin = lower_bound(range.low);
     auto const end = range.high >= max_ ? size_ : lower_bound(range.high + 1);

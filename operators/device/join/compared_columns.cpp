@@ -59,7 +59,7 @@ bool always_fits(DataType const& from, std::vector<std::uint64_t> const& factors
 
 class Reader {
  public:
-  Reader(std::array<Schema const*, 2> schemas, resolve::ResolvedCondition const& condition)
+  Reader(std::array<Schema const*, 2> schemas, expr::ResolvedCondition const& condition)
       : schemas_(schemas), condition_(condition) {}
 
   /// `tables`: those of the schemas, on a device; nullptr: their values are not known.
@@ -115,7 +115,7 @@ class Reader {
   /// Whether all columns of an encoding are compared by their words.
   bool is_native(std::size_t encoding) const {
     return std::ranges::all_of(kSides, [&](Side side) {
-      return std::ranges::all_of(condition_.columns(side), [&](resolve::ConditionColumn const& column) {
+      return std::ranges::all_of(condition_.columns(side), [&](expr::ConditionColumn const& column) {
         auto const& type = (*schemas_[side_index(side)])[column.column].type;
         return column.encoding != encoding || is_compared_by_words(type, condition_.encodings[encoding].as);
       });
@@ -128,7 +128,7 @@ class Reader {
   }
 
   std::array<Schema const*, 2> schemas_;
-  resolve::ResolvedCondition const& condition_;
+  expr::ResolvedCondition const& condition_;
 };
 
 Reader reader_of(JoinedTables const& tables, resolve::JoinRequest const& request) {
@@ -137,8 +137,7 @@ Reader reader_of(JoinedTables const& tables, resolve::JoinRequest const& request
 
 }  // namespace
 
-Result<void> check_compared_types(Schema const& left, Schema const& right,
-                                  resolve::ResolvedCondition const& condition) {
+Result<void> check_compared_types(Schema const& left, Schema const& right, expr::ResolvedCondition const& condition) {
   GARUDA_TRY(Reader({&left, &right}, condition).run(nullptr, {}));
   return {};
 }
@@ -148,14 +147,14 @@ Result<ComparedColumns> compared_columns(resolve::JoinRequest const& request) {
   return reader_of(tables, request).run(&tables, request.options.control);
 }
 
-keys::Words256 constant_number(resolve::ConditionConstant const& constant, ColumnReading const& reading,
+keys::Words256 constant_number(expr::ConditionConstant const& constant, ColumnReading const& reading,
                                DataType const& as) {
   auto value = keys::load_number(constant.bytes.data(), constant.bytes.size(), is_signed(constant.type));
   GARUDA_EXPECTS(keys::scale(value, reading.factors, as));
   return value;
 }
 
-std::uint64_t constant_word(resolve::ConditionConstant const& constant, ColumnReading const& reading) {
+std::uint64_t constant_word(expr::ConditionConstant const& constant, ColumnReading const& reading) {
   auto const bytes = std::min(constant.bytes.size(), sizeof(std::uint64_t));
   auto const word = keys::load_number(constant.bytes.data(), bytes, is_signed(constant.type)).front();
   if (!reading.conversion) return word;

@@ -41,7 +41,7 @@ struct ComparedColumns {
 
 /// Whether a device compares the columns of tables that are brought there whole: by their types alone. Errors:
 /// invalid_input, with what it does not compare.
-Result<void> check_compared_types(Schema const& left, Schema const& right, resolve::ResolvedCondition const& condition);
+Result<void> check_compared_types(Schema const& left, Schema const& right, expr::ResolvedCondition const& condition);
 
 /// Reads what has to be known of the columns' values, where it is not. Requires: both tables live on one device, the
 /// request has a condition. Errors: invalid_input for values beyond the type that they are compared in, which are no
@@ -49,9 +49,9 @@ Result<void> check_compared_types(Schema const& left, Schema const& right, resol
 Result<ComparedColumns> compared_columns(resolve::JoinRequest const& request);
 
 /// A constant of an encoding whose form is numbers, of words, or as one of them.
-keys::Words256 constant_number(resolve::ConditionConstant const& constant, ColumnReading const& reading,
+keys::Words256 constant_number(expr::ConditionConstant const& constant, ColumnReading const& reading,
                                DataType const& as);
-std::uint64_t constant_word(resolve::ConditionConstant const& constant, ColumnReading const& reading);
+std::uint64_t constant_word(expr::ConditionConstant const& constant, ColumnReading const& reading);
 
 /// What testing a pair reads, and what has to be made before, for plans.
 struct ConditionReads {

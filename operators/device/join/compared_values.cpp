@@ -105,8 +105,7 @@ Result<void> ComparedValues::place_columns(compute::ComputeContext& context, res
   return {};
 }
 
-Result<void> ComparedValues::place_constants(compute::ComputeContext& context,
-                                             resolve::ResolvedCondition const& condition,
+Result<void> ComparedValues::place_constants(compute::ComputeContext& context, expr::ResolvedCondition const& condition,
                                              ComparedColumns const& compared) {
   GARUDA_TRY_ASSIGN(auto const* const texts, upload_texts(context, condition, compared));
   std::uint32_t number = 0;
@@ -132,7 +131,7 @@ Result<void> ComparedValues::place_constants(compute::ComputeContext& context,
 
 /// All constants that are texts, in their order; nullptr: there are none.
 Result<compute::DeviceStrings const*> ComparedValues::upload_texts(compute::ComputeContext& context,
-                                                                   resolve::ResolvedCondition const& condition,
+                                                                   expr::ResolvedCondition const& condition,
                                                                    ComparedColumns const& compared) {
   std::vector<std::uint32_t> offsets{0};
   std::vector<std::byte> bytes;

@@ -36,10 +36,10 @@ class ComparedValues {
  private:
   Result<void> place_columns(compute::ComputeContext& context, resolve::JoinRequest const& request,
                              ComparedColumns const& compared);
-  Result<void> place_constants(compute::ComputeContext& context, resolve::ResolvedCondition const& condition,
+  Result<void> place_constants(compute::ComputeContext& context, expr::ResolvedCondition const& condition,
                                ComparedColumns const& compared);
   Result<compute::DeviceStrings const*> upload_texts(compute::ComputeContext& context,
-                                                     resolve::ResolvedCondition const& condition,
+                                                     expr::ResolvedCondition const& condition,
                                                      ComparedColumns const& compared);
   /// Where it comes to lie among the operands.
   template <class Operand>

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "core/type_rows.hpp"
+#include "expr/pair_program.hpp"
 #include "operators/device/join/compared_columns.hpp"
 #include "operators/device/join/joined_tables.hpp"
 #include "shaders/compute/conditions/filter_pairs_layout.h"
@@ -14,17 +15,12 @@
 namespace garuda::device {
 namespace {
 
-using contract::ConditionStep;
-using Source = contract::Operand::Source;
+using expr::PairStep;
+using Source = expr::WordOperand::Source;
 
 /// Beside them whether an operand has a value.
-Result<void> check_depth(resolve::ResolvedCondition const& condition) {
-  std::size_t depth = 0;
-  std::size_t most = 0;
-  for (auto const& step : condition.steps) {
-    depth = step.kind == ConditionStep::Kind::comparison ? depth + 1 : depth - 1;
-    most = std::max(most, depth);
-  }
+Result<void> check_depth(expr::ResolvedCondition const& condition) {
+  auto const most = expr::depth_of(condition.steps);
   if (most + 1 <= shaders::kMostProgramDepth) return {};
   return fail(ErrorCode::invalid_input, fmt::format("a condition on a device has at most {} results at a time: {}",
                                                     shaders::kMostProgramDepth - 1, most));
@@ -35,10 +31,10 @@ class Steps {
   Steps(resolve::JoinRequest const& request, ComparedColumns const& compared, ComparedValues const& values)
       : tables_(request), condition_(*request.columns.condition), compared_(compared), values_(values) {
     for (auto const& step : condition_.steps) {
-      if (step.kind == ConditionStep::Kind::comparison) {
+      if (step.kind == PairStep::Kind::comparison) {
         add(condition_.comparisons[step.comparison]);
       } else {
-        add_combination(step.kind == ConditionStep::Kind::all ? shaders::kStepAll : shaders::kStepAny);
+        add_combination(step.kind == PairStep::Kind::all ? shaders::kStepAll : shaders::kStepAny);
       }
     }
   }
@@ -46,11 +42,11 @@ class Steps {
   std::vector<std::uint32_t> take() { return std::move(words_); }
 
  private:
-  static Side side_of(resolve::ResolvedOperand const& operand) {
+  static Side side_of(expr::ResolvedOperand const& operand) {
     return operand.source == Source::left ? Side::left : Side::right;
   }
-  static bool is_constant(resolve::ResolvedOperand const& operand) { return operand.source == Source::constant; }
-  resolve::ConditionColumn const& column_of(resolve::ResolvedOperand const& operand) const {
+  static bool is_constant(expr::ResolvedOperand const& operand) { return operand.source == Source::constant; }
+  expr::ConditionColumn const& column_of(expr::ResolvedOperand const& operand) const {
     return condition_.columns(side_of(operand))[operand.index];
   }
 
@@ -66,7 +62,7 @@ class Steps {
                                  static_cast<std::uint32_t>(value >> 32)});
   }
 
-  void add(resolve::ResolvedComparison const& comparison) {
+  void add(expr::ResolvedComparison const& comparison) {
     auto const& as = compared_.encodings[column_of(comparison.first).encoding];
     auto const comparator = static_cast<std::uint32_t>(comparison.comparator);
     if (!comparison.second) {
@@ -87,12 +83,12 @@ class Steps {
     if (comparison.second && !is_constant(*comparison.second)) add_validity(*comparison.second);
   }
 
-  static std::uint32_t source_of(resolve::ResolvedOperand const& operand) {
+  static std::uint32_t source_of(expr::ResolvedOperand const& operand) {
     if (is_constant(operand)) return shaders::kConstantOperand;
     return operand.source == Source::left ? shaders::kProbeOperand : shaders::kBuildOperand;
   }
 
-  void add_words(resolve::ResolvedOperand const& operand, ComparedAs const& as) {
+  void add_words(expr::ResolvedOperand const& operand, ComparedAs const& as) {
     if (is_constant(operand)) return add_operand(source_of(operand), as.kind, values_.constant(operand.index));
     auto const side = side_of(operand);
     auto const column = values_.column(side, operand.index);
@@ -103,14 +99,14 @@ class Steps {
   }
 
   /// What is not compared by words alone.
-  void add_value(resolve::ResolvedOperand const& operand) {
+  void add_value(expr::ResolvedOperand const& operand) {
     add_operand(source_of(operand), 0,
                 is_constant(operand) ? values_.constant_operand(operand.index)
                                      : values_.operand(side_of(operand), operand.index));
   }
 
   /// A comparison with null is false.
-  void add_validity(resolve::ResolvedOperand const& operand) {
+  void add_validity(expr::ResolvedOperand const& operand) {
     auto const nulls = tables_.nulls(side_of(operand), column_of(operand).column);
     if (!nulls) return;
     add_step(shaders::kStepCompare, shaders::kEqual, 1);
@@ -120,7 +116,7 @@ class Steps {
   }
 
   JoinedTables tables_;
-  resolve::ResolvedCondition const& condition_;
+  expr::ResolvedCondition const& condition_;
   ComparedColumns const& compared_;
   ComparedValues const& values_;
   std::vector<std::uint32_t> words_;
@@ -128,8 +124,7 @@ class Steps {
 
 }  // namespace
 
-Result<void> check_device_condition(Schema const& left, Schema const& right,
-                                    resolve::ResolvedCondition const& condition) {
+Result<void> check_device_condition(Schema const& left, Schema const& right, expr::ResolvedCondition const& condition) {
   GARUDA_TRY(check_compared_types(left, right, condition));
   return check_depth(condition);
 }

@@ -12,8 +12,7 @@ namespace garuda::device {
 
 /// Whether a device tests a condition on tables that are brought there whole, as they are kept there. Errors: those of
 /// check_compared_types(), invalid_input for one of too many parts.
-Result<void> check_device_condition(Schema const& left, Schema const& right,
-                                    resolve::ResolvedCondition const& condition);
+Result<void> check_device_condition(Schema const& left, Schema const& right, expr::ResolvedCondition const& condition);
 
 /// The same of tables that live there, of whose values it reads what has to be known. Errors: those of
 /// compared_columns().

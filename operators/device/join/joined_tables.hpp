@@ -6,16 +6,13 @@
 #include <cstdint>
 #include <optional>
 
+#include "expr/sides.hpp"
 #include "operators/compute/primitives/non_null_rows.hpp"
 #include "operators/compute/primitives/radix_side.hpp"
 #include "operators/device/device_table.hpp"
 #include "operators/resolve/join_request.hpp"
 
 namespace garuda::device {
-
-inline constexpr std::array kSides{Side::left, Side::right};
-/// Where it comes among kSides.
-constexpr std::size_t side_index(Side side) noexcept { return side == Side::left ? 0 : 1; }
 
 /// Refers to tables that live on one device, or to outlines of such.
 class JoinedTables {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "expr/sides.hpp"
 #include "operators/device/known_values.hpp"
 
 namespace garuda::device {
@@ -22,7 +23,7 @@ Result<MarkedByBitmap> MarkedByBitmap::create(compute::ComputeContext& context, 
     auto const& rows = marked.joinable_.of(side);
     return compute::BitmapRows{rows.rows, rows.keys, marked.joinable_.key_nulls(side)};
   };
-  auto const probe = contract::other_side(build);
+  auto const probe = other_side(build);
   auto const& probed = probe == Side::left ? marked.joinable_.left : marked.joinable_.right;
   GARUDA_TRY_ASSIGN(marked.bitmap_, compute::KeyBitmap::create(context, *values, sides.nulls_equal, way.dealt_by));
   GARUDA_TRY_ASSIGN(marked.marks_, context.device_buffer((probed.rows + 31) / 32 * 4, "marks"));

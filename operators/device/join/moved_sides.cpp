@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "expr/sides.hpp"
 #include "operators/device/device_index.hpp"
 #include "operators/device/known_values.hpp"
 #include "operators/materialize/column_words.hpp"
@@ -249,8 +250,8 @@ std::vector<shaders::AloneColumn> alone_columns(MovedSides const& sides, Side si
   };
   bool const by_number = rows.numbers != 0;
   auto const& own = sides.of(side);
-  auto const& other = sides.of(contract::other_side(side));
-  auto const first_of_other = sides.first_of(contract::other_side(side));
+  auto const& other = sides.of(other_side(side));
+  auto const first_of_other = sides.first_of(other_side(side));
   copy(0, rows.keys.address, false);
   for (std::size_t i = 0; i < own.num_moved(); ++i) copy(sides.first_of(side) + i, rows.payload[i].address, by_number);
   for (std::size_t i = 0; i < other.num_moved(); ++i) {
@@ -276,7 +277,7 @@ std::vector<shaders::AloneColumn> alone_columns(MovedSides const& sides, Side si
     auto const kind = sides.added[i].kind;
     if (kind == Kind::mark) add(at, shaders::kAloneMark);
     // Elsewhere such words are 0.
-    if (kind == absence_of(contract::other_side(side))) add(at, shaders::kAloneFill).value = 1;
+    if (kind == absence_of(other_side(side))) add(at, shaders::kAloneFill).value = 1;
   }
   return columns;
 }

@@ -7,6 +7,7 @@
 #include <optional>
 #include <vector>
 
+#include "expr/sides.hpp"
 #include "garuda/error.hpp"
 #include "operators/compute/join/alone_rows.hpp"
 #include "operators/compute/primitives/non_null_rows.hpp"
@@ -110,7 +111,7 @@ struct MovedSides {
   MovedSide const& of(Side side) const noexcept { return side == Side::left ? left : right; }
   /// Whether rows come without one of this side.
   bool may_lack(Side side) const noexcept {
-    return parts.pairs && parts.alone(contract::other_side(side)) != contract::Alone::none;
+    return parts.pairs && parts.alone(other_side(side)) != contract::Alone::none;
   }
   /// Whether rows of the result may have a null key of this side.
   bool keeps_null_keys(Side side) const noexcept {

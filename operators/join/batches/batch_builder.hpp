@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "core/buffer.hpp"
+#include "expr/sides.hpp"
 #include "garuda/error.hpp"
 #include "garuda/table.hpp"
 #include "operators/contract/join_kernel.hpp"
@@ -40,7 +41,7 @@ class BatchSources {
 
   /// Whether rows of `side` without a match can be given among the others: the kind of join has them, and no column of
   /// the result takes its value from either side.
-  bool places_alone(Side side) const noexcept { return of(contract::other_side(side)).may_be_null; }
+  bool places_alone(Side side) const noexcept { return of(other_side(side)).may_be_null; }
 
  private:
   friend class BatchBuilder;

@@ -6,8 +6,8 @@
 #include <span>
 #include <vector>
 
+#include "expr/pair_filter.hpp"
 #include "garuda/control.hpp"
-#include "operators/condition/pair_filter.hpp"
 #include "operators/contract/join_kernel.hpp"
 #include "operators/contract/stats_sink.hpp"
 #include "operators/run/join_slices.hpp"
@@ -25,7 +25,7 @@ struct TestedSide {
 
 /// What a join with a condition asks of every slice. References outlive the kernels.
 struct TestedJoin {
-  contract::Condition const& condition;
+  expr::PairCondition const& condition;
   TestedSide left;
   TestedSide right;
   bool marks_left = false;  ///< rows of that side with a match will be asked for
@@ -60,7 +60,7 @@ class ConditionKernel final : public contract::JoinKernel {
   std::unique_ptr<contract::JoinKernel> kernel_;
   run::SliceTask slice_;
   TestedJoin const& join_;
-  condition::PairFilter filter_;
+  expr::PairFilter filter_;
   bool is_tested_ = false;
   std::uint64_t num_found_ = 0;  ///< pairs of the path's kernel
   std::uint64_t count_ = 0;

@@ -7,12 +7,12 @@
 
 namespace garuda::join {
 
-bool are_words_moved(std::span<contract::OrderWords const> columns, double pairs, std::uint64_t rows) {
+bool are_words_moved(std::span<expr::OrderWords const> columns, double pairs, std::uint64_t rows) {
   return !columns.empty() && contract::moves_words(pairs, static_cast<double>(rows)) &&
-         std::ranges::all_of(columns, [](contract::OrderWords const& column) { return column.valid.empty(); });
+         std::ranges::all_of(columns, [](expr::OrderWords const& column) { return column.valid.empty(); });
 }
 
-std::vector<partition::PayloadColumn> words_as_payload(std::span<contract::OrderWords const> columns) {
+std::vector<partition::PayloadColumn> words_as_payload(std::span<expr::OrderWords const> columns) {
   std::vector<partition::PayloadColumn> payload;
   for (auto const& column : columns)
     std::visit(
@@ -23,8 +23,7 @@ std::vector<partition::PayloadColumn> words_as_payload(std::span<contract::Order
   return payload;
 }
 
-void take_moved_words(partition::PartitionedKeys const& keys, std::size_t first,
-                      std::span<contract::OrderWords> columns) {
+void take_moved_words(partition::PartitionedKeys const& keys, std::size_t first, std::span<expr::OrderWords> columns) {
   for (std::size_t c = 0; c < columns.size(); ++c)
     std::visit(
         [&]<class Word>(std::span<Word const>& words) {

@@ -6,20 +6,19 @@
 #include <span>
 #include <vector>
 
-#include "operators/contract/condition.hpp"
+#include "expr/condition.hpp"
 #include "partition/radix_partition.hpp"
 
 namespace garuda::join {
 
 /// Whether the words of a side are moved rather than fetched by row: there are some, without nulls, whose bits do not
 /// move, and pairs enough, of `rows` rows of the side.
-bool are_words_moved(std::span<contract::OrderWords const> columns, double pairs, std::uint64_t rows);
+bool are_words_moved(std::span<expr::OrderWords const> columns, double pairs, std::uint64_t rows);
 
 /// The words as columns to be partitioned. Borrows them.
-std::vector<partition::PayloadColumn> words_as_payload(std::span<contract::OrderWords const> columns);
+std::vector<partition::PayloadColumn> words_as_payload(std::span<expr::OrderWords const> columns);
 
 /// Makes `columns` those of the payload of `keys` from `first` on, which outlives them.
-void take_moved_words(partition::PartitionedKeys const& keys, std::size_t first,
-                      std::span<contract::OrderWords> columns);
+void take_moved_words(partition::PartitionedKeys const& keys, std::size_t first, std::span<expr::OrderWords> columns);
 
 }  // namespace garuda::join

@@ -1,0 +1,75 @@
+// A condition of a join resolved against two schemas.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <vector>
+
+#include "expr/condition.hpp"
+#include "garuda/condition.hpp"
+#include "garuda/error.hpp"
+#include "garuda/types.hpp"
+#include "keys/order/order_words.hpp"
+
+namespace garuda::expr {
+
+/// Columns and constants that are compared with each other, directly or through third ones, as values of one type.
+struct ConditionEncoding {
+  DataType as;                    ///< CommonKeyType::compared of all of them
+  bool compares_columns = false;  ///< else columns are compared with constants alone
+  bool compares_order = false;    ///< else only whether values are equal
+};
+
+/// A column that is compared; one that has a place in two encodings stands there twice.
+struct ConditionColumn {
+  std::size_t column = 0;  ///< of its side's schema
+  std::size_t encoding = 0;
+
+  friend bool operator==(ConditionColumn const&, ConditionColumn const&) = default;
+};
+
+struct ConditionConstant {
+  std::size_t encoding = 0;
+  DataType type;                 ///< of the column that it is compared with, no dictionary
+  std::vector<std::byte> bytes;  ///< of the value, as it lies in a column
+};
+
+struct ResolvedOperand {
+  using Source = WordOperand::Source;
+
+  Source source = Source::left;
+  std::size_t index = 0;  ///< of ResolvedCondition::left, right or constants
+};
+
+struct ResolvedComparison {
+  Comparator comparator = Comparator::equal;
+  ResolvedOperand first;                  ///< a column; of the left side, if either is
+  std::optional<ResolvedOperand> second;  ///< nullopt: the least word that there is, which decides it for all values
+};
+
+/// A condition without `not`, which has been moved into the comparators: what is not true is no match, whether it is
+/// false or null.
+struct ResolvedCondition {
+  std::vector<ConditionEncoding> encodings;
+  std::vector<ConditionColumn> left;
+  std::vector<ConditionColumn> right;
+  std::vector<ConditionConstant> constants;
+  std::vector<ResolvedComparison> comparisons;
+  std::vector<PairStep> steps;  ///< as PairCondition has them
+
+  std::vector<ConditionColumn> const& columns(Side side) const noexcept { return side == Side::left ? left : right; }
+};
+
+/// What a comparison of values with a constant comes to where the constant stands at `place`: one with the value that
+/// it is at or above, or, `is_decided`, with the least word, so that it holds for all values or for none.
+struct PlacedComparator {
+  Comparator comparator = Comparator::equal;
+  bool is_decided = false;
+};
+PlacedComparator place_comparator(Comparator comparator, keys::Place place) noexcept;
+
+/// Errors: usage (two constants are compared), invalid_input (unknown or ambiguous column, columns or a column and a
+/// constant that cannot be compared, naming both, a condition without parts).
+Result<ResolvedCondition> resolve_condition(Schema const& left, Schema const& right, Condition const& condition);
+
+}  // namespace garuda::expr

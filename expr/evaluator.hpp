@@ -1,0 +1,49 @@
+// The host's evaluator of programs.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "expr/kernels/mask_kernels.hpp"
+#include "expr/program.hpp"
+#include "garuda/error.hpp"
+
+namespace garuda::expr {
+
+/// One step at work; the evaluator's own.
+struct StepFrame;
+
+/// Runs a program block by block; results stay until the next block. Used by one thread at a time.
+class Evaluator {
+ public:
+  /// Borrows the program. Throws: std::bad_alloc.
+  explicit Evaluator(Program const& program);
+  Evaluator(Evaluator const&) = delete;
+  Evaluator& operator=(Evaluator const&) = delete;
+  ~Evaluator();
+
+  /// The vectors of the program's inputs, for the caller to set before a run, of the program's kinds.
+  std::span<Vector> inputs() noexcept { return std::span(registers_).first(program_.inputs.size()); }
+  /// Runs the program on a block of `count` rows, at most kVectorRows. What the inputs refer to outlives the result.
+  /// Errors: invalid_input, naming an expression that has no value for a row, where the program has steps with
+  /// OnFailure::error.
+  Result<Vector> run(std::size_t count);
+  /// Runs a program that compile() made with Nulls::false_ and that cannot fail. Returns a byte a row: 1 where the
+  /// result is true, else 0.
+  std::uint8_t const* mask(std::size_t count);
+
+ private:
+  Result<void> run_steps(std::size_t count);
+
+  Program const& program_;
+  MaskKernels const& kernels_;
+  std::vector<Vector> registers_;
+  std::vector<StepFrame> frames_;
+  std::vector<std::uint64_t> memory_;
+  std::array<std::uint8_t, kVectorRows> failed_{};  // by row: the step that runs has no value
+};
+
+}  // namespace garuda::expr

@@ -1,0 +1,36 @@
+// Which pairs of rows a condition is true of.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "expr/evaluator.hpp"
+#include "expr/pair_program.hpp"
+
+namespace garuda::expr {
+
+/// Evaluates a condition block by block of pairs. Used by one thread at a time.
+class PairFilter {
+ public:
+  /// Borrows the condition, whose words the host can read. Requires: it has steps.
+  explicit PairFilter(PairCondition const& condition);
+
+  /// Sets passes[i] to 1 where the condition is true of rows left[i] and right[i] of the tables, else to 0. Requires
+  /// spans of one length. Row: u32 or u64.
+  template <class Row>
+  void test(std::span<Row const> left, std::span<Row const> right, std::span<std::uint8_t> passes);
+
+ private:
+  template <class Row>
+  void fetch(std::size_t input, std::span<Row const> rows);
+
+  PairCondition const& condition_;
+  PairProgram program_;
+  Evaluator evaluator_;
+  std::vector<std::uint64_t> words_;  // kVectorRows an input: those of the block
+  std::vector<std::uint8_t> valid_;   // likewise
+};
+
+}  // namespace garuda::expr

@@ -1,7 +1,0 @@
-#include "operators/cpu/condition_join/mask_kernels_impl.hpp"
-
-namespace garuda::cpu {
-
-MaskKernels const& mask_kernels_avx512() noexcept { return kKernels; }
-
-}  // namespace garuda::cpu
