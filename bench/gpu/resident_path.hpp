@@ -129,7 +129,7 @@ Result<std::unique_ptr<ResidentPath>> open_compute_path(std::string_view device,
 
 /// Opens the CUDA device with this UUID where one is given, else `device` (CUDA's index, a part of a name, or nothing:
 /// the first). Samples are timed by CUDA events, from the first step of each stretch of work to its wait; host_ns has
-/// the waits between them too. `tuning`: of joins, as method=partitioned|global|sorted,payload=carry|gather,
+/// the waits between them too. `tuning`: of joins, as method=partitioned|global,payload=carry|gather,
 /// partition_rows=N,partition_by=passes|sort,tile_items=8|16.
 /// Errors: usage, no_device, device_failure.
 Result<std::unique_ptr<ResidentPath>> open_cuda_path(std::optional<std::string> const& device,

@@ -23,7 +23,6 @@
 namespace garuda::placement {
 namespace {
 
-/// Sorting both sides is for those who ask for it: its passes are more, whatever the tables.
 Result<void> add_join_slices(contract::JoinInquiry const& inquiry, contract::JoinOffers& offers) {
   auto const& shape = inquiry.shape;
   auto const& facts = inquiry.facts();
@@ -31,8 +30,8 @@ Result<void> add_join_slices(contract::JoinInquiry const& inquiry, contract::Joi
   auto const asked = inquiry.options.tuning.method;
   if (asked == JoinMethod::bitmap)
     return fail(ErrorCode::usage, "method=bitmap on path compute is of tables that live on a device");
-  for (auto const method : {JoinMethod::partitioned, JoinMethod::global, JoinMethod::sorted}) {
-    if (asked != method && (asked != JoinMethod::automatic || method == JoinMethod::sorted)) continue;
+  for (auto const method : {JoinMethod::partitioned, JoinMethod::global}) {
+    if (asked != JoinMethod::automatic && asked != method) continue;
     auto offer = vulkan::device_join_offer(Path::compute, inquiry);
     offer.tuning.method = method;
     vulkan::size_device_join(inquiry, offer, [&](std::uint64_t rows) {

@@ -72,7 +72,7 @@ class ComputeJoin : public testing::ComputeDeviceTest {
   std::unique_ptr<vk::Lane> lane_;
 };
 
-constexpr std::array kMethods{JoinMethod::partitioned, JoinMethod::global, JoinMethod::sorted};
+constexpr std::array kMethods{JoinMethod::partitioned, JoinMethod::global};
 constexpr std::array kBuildSides{BuildSide::automatic, BuildSide::left, BuildSide::right};
 
 /// A kernel never sees nulls, which only vary the keys: cases with nulls take turns.
@@ -86,7 +86,7 @@ TEST_F(ComputeJoin, EverySmallCase) {
     if (!testing::takes_case(turn)) continue;
     if (join_case.nulls != Nulls::none && turn % 8 != 0 && !testing::full_tests()) continue;
     bool const is_small = std::max(join_case.left_rows, join_case.right_rows) < 255;
-    auto const method = kMethods[turn % 7 % 3];
+    auto const method = kMethods[turn % 7 % 2];
     expect_solved(join_case, is_small || turn % 4 == 0 ? usual : tiny, kBuildSides[turn % 3], 1 + turn % 1'000, method);
     if (HasFailure()) return;
   }
@@ -108,7 +108,7 @@ TEST_P(ComputeJoinSubgroups, EveryKindOfPartition) {
     for (auto const pattern : {KeyPattern::random_unique, KeyPattern::zipf_both, KeyPattern::all_equal}) {
       JoinCase const join_case{stable ? 64U : 32U, 700, 900, pattern, Nulls::none, 3};
       expect_solved(join_case, tuning, BuildSide::automatic, 5'000);
-      if (!stable) expect_solved(join_case, tuning, BuildSide::automatic, 5'000, kMethods[turn++ % 3]);
+      if (!stable) expect_solved(join_case, tuning, BuildSide::automatic, 5'000, kMethods[turn++ % 2]);
       if (HasFailure()) return;
     }
   }
@@ -123,18 +123,18 @@ TEST_F(ComputeJoin, LargeCases) {
     if (turn % 3 != 0 && !testing::full_tests()) continue;
     bool const is_long = join_case.left_rows == 1'000'000 || join_case.left_rows == 3'000 || turn % 2 == 0;
     if (is_long && !testing::takes_large_case()) continue;
-    expect_solved(join_case, tuning(), kBuildSides[turn / 3 % 3], 1'000'003, kMethods[turn % 7 % 3]);
+    expect_solved(join_case, tuning(), kBuildSides[turn / 3 % 3], 1'000'003, kMethods[turn % 7 % 2]);
     if (HasFailure()) return;
   }
 }
 
-/// Pairs come by key, then by rows of the probe and the build side; keys may differ in one bit, or in all.
-TEST_F(ComputeJoin, SortedPairsAscendByKey) {
+/// Pairs come by rows of the probe side, then of the build side; keys may differ in one bit, or in all.
+TEST_F(ComputeJoin, GlobalPairsAscendByProbeRow) {
   for (auto const key_bits : {32U, 64U}) {
     for (auto const pattern : {KeyPattern::extremes, KeyPattern::zipf_both, KeyPattern::stride_2_16}) {
       Problem const problem(JoinCase{key_bits, 150, 250, pattern, Nulls::none, 5});
       contract::BackendOptions options;
-      options.tuning.method = JoinMethod::sorted;
+      options.tuning.method = JoinMethod::global;
       options.tuning.build = BuildSide::left;
       auto backend = open_compute_join(device(), store(), options);
       ASSERT_TRUE(backend) << backend.error().describe();
@@ -142,12 +142,8 @@ TEST_F(ComputeJoin, SortedPairsAscendByKey) {
       std::vector<contract::RowPair> pairs(value_of(kernel->count()));
       succeed(kernel->pairs(0, pairs));
       problem.expect_pairs(pairs);
-      auto const key = [&](contract::RowPair const& pair) {
-        return std::visit([&](auto const& keys) { return std::uint64_t{keys[pair.right]}; },
-                          problem.slice().right.words);
-      };
       EXPECT_TRUE(std::ranges::is_sorted(
-          pairs, {}, [&](contract::RowPair const& pair) { return std::tuple(key(pair), pair.right, pair.left); }));
+          pairs, {}, [](contract::RowPair const& pair) { return std::tuple(pair.right, pair.left); }));
     }
   }
 }
@@ -324,7 +320,6 @@ class ResidentJoinTest : public testing::ComputeDeviceTest {
 
 constexpr std::array kResidentWays{ResidentJoinWay{JoinMethod::partitioned, false},
                                    ResidentJoinWay{JoinMethod::partitioned, true}, ResidentJoinWay{JoinMethod::global},
-                                   ResidentJoinWay{JoinMethod::sorted},
                                    ResidentJoinWay{JoinMethod::global, false, Side::right}};
 
 TEST_F(ResidentJoinTest, JoinsEveryShape) {
@@ -371,9 +366,8 @@ TEST_F(ResidentJoinTest, ExpandsRowsThatAreFarApart) {
     sparse.keys[i] = i % 6'001 == 17 ? 7 : static_cast<std::uint32_t>(1'000 + i);
   auto few = make_table(2'500, 1, 1, {2}, 2);
   for (auto& key : few.keys) key = 7;
-  for (auto const method : {JoinMethod::global, JoinMethod::sorted})
-    for (auto const build : {Side::left, Side::right})
-      expect_joined(tuning(), {method, false, build}, sparse, few, 20'000);
+  for (auto const build : {Side::left, Side::right})
+    expect_joined(tuning(), {JoinMethod::global, false, build}, sparse, few, 20'000);
 }
 
 TEST_F(ResidentJoinTest, EstimatesMatchesFromASample) {

@@ -55,7 +55,6 @@ class DeviceIndexes : public testing::DeviceTables {
         if (ordered) continue;
         expect_joined(with_index, plain, "method=global,build=right", spec, left);
         expect_joined(plain, with_index, "method=partitioned", spec, right);
-        expect_joined(plain, with_index, "method=sorted", spec, right);
       }
     }
   }

@@ -83,8 +83,7 @@ TEST_F(DeviceTables, JoinsEqualTheOracle) {
   some_columns.columns = {{Side::right, "wide"}, {Side::left, "tiny"}, {Side::right, "k"}, {Side::left, "tiny"}};
   JoinSpec key_alone = on_keys();
   key_alone.columns = {{Side::right, "k"}};
-  for (auto const* const tuning :
-       {"", "payload=gather", "payload=carry", "method=partitioned", "method=global", "method=sorted"}) {
+  for (auto const* const tuning : {"", "payload=gather", "payload=carry", "method=partitioned", "method=global"}) {
     auto const options = tuned(tuning);
     // What is not gathered depends on the spec alone.
     auto const specs =
@@ -289,8 +288,7 @@ TEST_F(DeviceTables, RefusesWhatItCannotDo) {
 
   auto ordered = on_keys();
   ordered.ordered = true;
-  for (auto const* const tuning : {"method=sorted", "method=partitioned"})
-    EXPECT_EQ(code_of(ints, ordered, tuned(tuning)), ErrorCode::usage) << tuning;
+  EXPECT_EQ(code_of(ints, ordered, tuned("method=partitioned")), ErrorCode::usage);
   EXPECT_EQ(code_of(ints, on_keys(), tuned("placement=slices")), ErrorCode::usage);
   JoinOptions options;
   for (auto const path : {Path::cpu, Path::graphics}) {

@@ -115,7 +115,7 @@ TEST(ResidentJoinWays, TuningsForceTheWay) {
   tuning.join_payload = Payload::carry;
   EXPECT_EQ(choose(shape_of(1 << 20, 8, 8, 0), tuning), kCarries);
   tuning.join_payload = Payload::automatic;
-  for (auto const method : {JoinMethod::partitioned, JoinMethod::global, JoinMethod::sorted}) {
+  for (auto const method : {JoinMethod::partitioned, JoinMethod::global}) {
     tuning.join_method = method;
     EXPECT_EQ(choose(shape, tuning).method, method);
   }
@@ -126,7 +126,7 @@ TEST(ResidentJoinWays, OrderedRowsComeOfAnIndexOverTheRightSide) {
   shape.ordered = true;
   EXPECT_EQ(choose(shape), (compute::ResidentJoinWay{JoinMethod::global, false, Side::right}));
   compute::ComputeTuning tuning;
-  tuning.join_method = JoinMethod::sorted;
+  tuning.join_method = JoinMethod::partitioned;
   auto const refused = compute::resident_join_ways(shape, h200(), tuning);
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().code(), ErrorCode::usage);
@@ -136,7 +136,7 @@ TEST(ResidentJoinWays, AWayIsNamedAsItIsForced) {
   auto const text_of = [](compute::ResidentJoinWay const& way) { return to_string(compute::forcing(way)); };
   EXPECT_EQ(text_of(kCarries), "payload=carry,method=partitioned");
   EXPECT_EQ(text_of(kGathers), "payload=gather,method=partitioned");
-  EXPECT_EQ(text_of({JoinMethod::sorted}), "method=sorted");
+  EXPECT_EQ(text_of({JoinMethod::global}), "method=global");
 }
 
 }  // namespace

@@ -181,7 +181,7 @@ Result<std::optional<vk::Buffer>> SliceKernel::record_marks(Side side) {
     bool const left_is_build = build_side_ == Side::left;
     auto const& build = left_is_build ? left_rows_ : right_rows_;
     auto const& probe = left_is_build ? right_rows_ : left_rows_;
-    GARUDA_TRY_ASSIGN(index_, IndexedJoin::create(context_, build, probe, false));
+    GARUDA_TRY_ASSIGN(index_, IndexedJoin::create(context_, build, probe));
     GARUDA_TRY(index_->record_matches(context_));
   }
   if (index == nullptr) index = &*index_;
@@ -258,7 +258,7 @@ std::uint64_t compute_join_bytes(std::uint64_t left_rows, std::uint64_t right_ro
   auto const key_bytes = std::uint64_t{key_bits} / 8;
   auto const bytes = (build + probe) * key_bytes + (pairs_wanted ? probe * kPairBytes : 0);
   if (method_of(method) != JoinMethod::partitioned)
-    return bytes + indexed_join_bytes(build, probe, key_bits / 32, method == JoinMethod::sorted, tuning);
+    return bytes + indexed_join_bytes(build, probe, key_bits / 32, tuning);
   auto const moved = key_bytes + sizeof(std::uint32_t);
   return bytes + rows_join_bytes({build, moved}, {probe, moved}, tuning);
 }

@@ -49,7 +49,7 @@ PassShape mark_shape(std::string_view entry, std::uint32_t key_words) {
 
 }  // namespace
 
-Result<IndexedJoin> IndexedJoin::create(ComputeContext& context, DeviceRows build, DeviceRows probe, bool sort_probe) {
+Result<IndexedJoin> IndexedJoin::create(ComputeContext& context, DeviceRows build, DeviceRows probe) {
   GARUDA_EXPECTS(build.rows > 0 && probe.rows > 0 && build.keys.words == probe.keys.words);
   if (probe.rows > kMaxScanElements)
     return fail(ErrorCode::limit_exceeded,
@@ -62,37 +62,28 @@ Result<IndexedJoin> IndexedJoin::create(ComputeContext& context, DeviceRows buil
   GARUDA_TRY_ASSIGN(join.columns_, context.device_buffer(columns * sizeof(shaders::JoinedColumn), "result columns"));
   join.build_rows_ = std::move(build);
   join.probe_rows_ = std::move(probe);
-  join.sort_probe_ = sort_probe;
   GARUDA_TRY_ASSIGN(join.search_, KeyBoundsSearch::create(context));
   return join;
 }
 
 Result<void> IndexedJoin::record_index(ComputeContext& context) {
-  if (!build_rows_.index) {
-    KeyBounds bounds;
-    if (build_rows_.bounds) {
-      bounds = *build_rows_.bounds;
-    } else {
-      GARUDA_TRY_ASSIGN(bounds, search_.find(context, kBoundsPhase, build_rows_.keys, build_rows_.rows));
-    }
-    // Other digits are sorted when the keys are no longer what they were.
-    if (!build_ || build_->index().bounds != bounds) {
-      GARUDA_TRY_ASSIGN(build_, IndexedSide::create(context, keys_of(build_rows_), bounds));
-      probe_.reset();
-    }
-    GARUDA_TRY(build_->record(context));
+  if (build_rows_.index) return {};
+  KeyBounds bounds;
+  if (build_rows_.bounds) {
+    bounds = *build_rows_.bounds;
+  } else {
+    GARUDA_TRY_ASSIGN(bounds, search_.find(context, kBoundsPhase, build_rows_.keys, build_rows_.rows));
   }
-  if (!sort_probe_) return {};
-  // Probe keys that differ above these bits match nothing, so those that match are in order all the same.
-  if (!probe_) {
-    GARUDA_TRY_ASSIGN(probe_, SortedSide::create(context, keys_of(probe_rows_), index().bounds.differing_bits()));
+  // Other digits are sorted when the keys are no longer what they were.
+  if (!build_ || build_->index().bounds != bounds) {
+    GARUDA_TRY_ASSIGN(build_, IndexedSide::create(context, keys_of(build_rows_), bounds));
   }
-  return probe_->record(context);
+  return build_->record(context);
 }
 
 Result<void> IndexedJoin::record_matches(ComputeContext& context) {
   GARUDA_TRY(record_index(context));
-  GARUDA_TRY(record_look_ups(context, kMatchPhase, index(), probe_keys(), probe_rows_.rows, runs_));
+  GARUDA_TRY(record_look_ups(context, kMatchPhase, index(), probe_rows_.keys.address, probe_rows_.rows, runs_));
   return scan_.record(context, kSumPhase, {runs_.counts.address(), offsets_.address(), probe_rows_.rows});
 }
 
@@ -109,8 +100,7 @@ Result<void> IndexedJoin::record_rows(ComputeContext& context, JoinedRows const&
   push.total = scan_.total().address();
   push.firsts = runs_.firsts.address();
   push.build_rows = index().numbers;
-  push.probe_rows = probe_numbers();
-  push.probe_keys = probe_keys();
+  push.probe_keys = probe_rows_.keys.address;
   push.keys_out = rows.keys;
   push.columns = columns_.address();
   push.num_probe = static_cast<std::uint32_t>(probe_rows_.rows);
@@ -133,7 +123,7 @@ Result<void> IndexedJoin::record_marks(ComputeContext& context, bool of_build, v
     return context.dispatch(vulkan::phase::kMark, mark_shape(entry, index().key_words), push,
                             groups_for(rows, context.tuning().group_size), rows);
   };
-  if (!of_build) return mark(kMarkProbe, probe_numbers(), probe_rows_.rows);
+  if (!of_build) return mark(kMarkProbe, 0, probe_rows_.rows);
   GARUDA_TRY_ASSIGN(auto const heads, context.device_buffer((index().rows + 31) / 32 * 4, "first rows of keys"));
   GARUDA_TRY(context.fill(vulkan::phase::kMark, heads, 0));
   push.heads = heads.address();
@@ -144,14 +134,13 @@ Result<void> IndexedJoin::record_marks(ComputeContext& context, bool of_build, v
 }
 
 std::uint64_t indexed_join_bytes(std::uint64_t build_rows, std::uint64_t probe_rows, std::uint32_t key_words,
-                                 bool sort_probe, ComputeTuning const& tuning) noexcept {
+                                 ComputeTuning const& tuning) noexcept {
   auto stable = tuning;
   stable.stable_join = true;
   auto const passes = groups_for(std::uint64_t{key_words} * 32, tuning.stable_bits);
-  auto const sorted = [&](std::uint64_t rows) {
-    return rows * 2 * (key_words * 4 + 4) + passes * RadixPass::scratch_bytes(rows, 1, tuning.stable_bits, stable);
-  };
-  return build_rows * 16 + probe_rows * 12 + sorted(build_rows) + (sort_probe ? sorted(probe_rows) : 0);
+  auto const sorted = build_rows * 2 * (key_words * 4 + 4) +
+                      passes * RadixPass::scratch_bytes(build_rows, 1, tuning.stable_bits, stable);
+  return build_rows * 16 + probe_rows * 12 + sorted;
 }
 
 std::vector<vk::ComputePipelineSpec> indexed_join_pipelines(ComputeTuning const& tuning) {

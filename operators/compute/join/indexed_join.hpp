@@ -15,13 +15,12 @@ namespace garuda::compute {
 /// The inner join of two sides, run as often as wanted. Each probe row finds its run of matches, sums of the runs say
 /// where its rows go, and every row of the result finds its probe row there: skew costs what its rows do. Payload stays
 /// where it is and is read by row number. Rows come in the order of the probe rows, the matches of each in the order of
-/// the build rows; with `sort_probe` in the order of the keys first, as unsigned numbers. Source: Wu et al. 2025, §4.1
-/// (non-partitioned and sort-merge joins).
+/// the build rows. Source: Wu et al. 2025, §4.1 (non-partitioned join).
 class IndexedJoin {
  public:
   /// For sides of 1 to kMaxScanElements probe rows and up to 2^31 build rows, keys of the same width. Their columns
   /// stay in place while the join runs. Errors: limit_exceeded, out_of_memory.
-  static Result<IndexedJoin> create(ComputeContext& context, DeviceRows build, DeviceRows probe, bool sort_probe);
+  static Result<IndexedJoin> create(ComputeContext& context, DeviceRows build, DeviceRows probe);
 
   /// Records the search for the matches of every probe row. Where the bounds of the build keys are not known it reads
   /// them first, and waits for them: they say how many digits are sorted. Errors: limit_exceeded, out_of_memory,
@@ -40,16 +39,11 @@ class IndexedJoin {
   /// Of the build side: the one that is kept, or one that is made now.
   Result<void> record_index(ComputeContext& context);
   KeyIndex const& index() const { return build_rows_.index ? *build_rows_.index : build_->index(); }
-  /// Row numbers in the order of the probe keys; 0 where that is the order of the rows.
-  VkDeviceAddress probe_numbers() const { return probe_ ? probe_->numbers().address() : 0; }
-  VkDeviceAddress probe_keys() const { return probe_ ? probe_->keys().address() : probe_rows_.keys.address; }
 
   DeviceRows build_rows_;
   DeviceRows probe_rows_;
-  bool sort_probe_ = false;
   KeyBoundsSearch search_;
   std::optional<IndexedSide> build_;  ///< where no index is kept
-  std::optional<SortedSide> probe_;   ///< where it is sorted
   MatchRuns runs_;
   vk::Buffer offsets_;  ///< first row of each probe row
   DeviceScan scan_;
@@ -58,7 +52,7 @@ class IndexedJoin {
 
 /// Device bytes that the join takes beside inputs and result, about.
 std::uint64_t indexed_join_bytes(std::uint64_t build_rows, std::uint64_t probe_rows, std::uint32_t key_words,
-                                 bool sort_probe, ComputeTuning const& tuning) noexcept;
+                                 ComputeTuning const& tuning) noexcept;
 
 /// Every pipeline of such joins with this tuning beside those of sorting and sums.
 std::vector<vk::ComputePipelineSpec> indexed_join_pipelines(ComputeTuning const& tuning);

@@ -69,8 +69,7 @@ Result<ResidentJoin> ResidentJoin::create(ComputeContext& context, DeviceRows le
     if (way.method == JoinMethod::partitioned) {
       GARUDA_TRY(join.start_partitioned(context, std::move(build), std::move(probe), way.gathers));
     } else {
-      bool const sorts_probe = way.method == JoinMethod::sorted;
-      GARUDA_TRY_ASSIGN(join.indexed_, IndexedJoin::create(context, std::move(build), std::move(probe), sorts_probe));
+      GARUDA_TRY_ASSIGN(join.indexed_, IndexedJoin::create(context, std::move(build), std::move(probe)));
     }
   }
   join.expected_ = way.parts == JoinedParts::numbers ? 0 : expected_rows;

@@ -65,7 +65,7 @@ struct ResidentJoinWay {
 /// The inner join of two sides, run as often as wanted. `partitioned`: payload moves with the keys, so that the result
 /// is gathered from neighbours ("GFTR" of Wu et al. 2025, §4.2), or is fetched by row number once the rows are known
 /// ("GFUR"); rows come in any order. `global`: the build side in an index; rows in the order of the probe rows, then of
-/// the build rows. `sorted`: besides in the order of the keys, as unsigned numbers, before all.
+/// the build rows.
 class ResidentJoin {
  public:
   /// For sides of up to 2^31 rows (without partitions: of up to 2^28 probe rows) with keys of the same width.

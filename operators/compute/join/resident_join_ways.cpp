@@ -140,23 +140,20 @@ contract::PhaseCosts indexed_costs(ResidentJoinShape const& shape, ResidentJoinW
   auto const side = build_side(shape, way);
   auto const& build = shape.of(side);
   auto const& probe = shape.of(side == Side::left ? Side::right : Side::left);
-  bool const sorts_probe = way.method == JoinMethod::sorted;
   auto const most_bits = static_cast<std::uint32_t>(8 * shape.key_bytes);
   auto const passes = passes_of(build.key_bits != 0 ? std::min(build.key_bits, most_bits) : most_bits, tuning);
   bool const has_index = uses_index(shape, way);
-  auto const sorted_rows = (has_index ? 0 : build.rows) + (sorts_probe ? probe.rows : 0);
+  auto const sorted_rows = has_index ? 0 : build.rows;
   auto const index_bytes = build.rows * (shape.key_bytes + 4);
-  auto const look_ups =
-      sorts_probe ? 0 : read_table_ns(kLookUpReads * probe.rows + kMatchReads * shape.matches, index_bytes, rates);
+  auto const look_ups = read_table_ns(kLookUpReads * probe.rows + kMatchReads * shape.matches, index_bytes, rates);
   auto const written = way.parts == JoinedParts::columns ? shape.key_bytes : 0;
   auto const row_bytes = written + build.payload_bytes + probe.payload_bytes;
   double expanded = 0;
   if (writes(way)) {
     expanded = contract::stream_ns(4 * probe.rows + shape.matches * (8 + row_bytes), rates) +
-               gather_ns(build, shape.matches, rates);
-    expanded += sorts_probe ? gather_ns(probe, shape.matches, rates)
-                            : read_table_ns(kRowReads * shape.matches, build.rows * 4, rates) +
-                                  contract::stream_ns(shape.matches * probe.payload_bytes, rates);
+               gather_ns(build, shape.matches, rates) +
+               read_table_ns(kRowReads * shape.matches, build.rows * 4, rates) +
+               contract::stream_ns(shape.matches * probe.payload_bytes, rates);
   }
   auto marked = way.marks.of(side) ? read_table_ns(kMarkReads * build.rows, index_bytes, rates) : 0;
   if (way.marks.of(other_side(side))) marked += contract::stream_ns(4 * probe.rows, rates);
@@ -256,7 +253,6 @@ std::vector<ResidentJoinWay> candidates(ResidentJoinShape const& shape, ComputeT
     if (tuning.join_payload != Payload::gather) ways.push_back({JoinMethod::partitioned, false});
     if (tuning.join_payload != Payload::carry) ways.push_back({JoinMethod::partitioned, true});
   }
-  if (method == JoinMethod::sorted) ways.push_back({JoinMethod::sorted});
   for (auto const side : {Side::right, Side::left}) {
     if (!can_use_bitmap(shape, side, tuning)) continue;
     ResidentJoinWay way{JoinMethod::bitmap, false, side};

@@ -75,8 +75,8 @@ bool may_use_bitmap(ResidentJoinShape const& shape, Side build, ComputeTuning co
 bool uses_index(ResidentJoinShape const& shape, ResidentJoinWay const& way);
 
 /// The ways that `tuning` allows (join_method, join_payload), the cheapest first. Ordered rows come of method global
-/// with the right side built alone; `sorted` only when asked for; `bitmap` where the shape
-/// says of a side what it takes. Errors: usage for ordered rows by another method, and for a bitmap of what has none.
+/// with the right side built alone; `bitmap` is among them where the shape says of a side what it takes. Errors: usage
+/// for ordered rows by another method, and for a bitmap of what has none.
 Result<std::vector<ResidentJoinWay>> resident_join_ways(ResidentJoinShape const& shape, rates::DeviceRates const& rates,
                                                         ComputeTuning const& tuning);
 

@@ -74,7 +74,7 @@ constexpr std::array kGroupings{resolve::Choice{"auto", 0}, resolve::Choice{"sha
                                 resolve::Choice{"partitioned", 3}};
 
 /// Those of joins with pairs by keys, which come first.
-constexpr auto kResidentMethods = std::span(resolve::kJoinMethodChoices).first<4>();
+constexpr auto kResidentMethods = std::span(resolve::kJoinMethodChoices).first<3>();
 
 std::span<resolve::Knob<ComputeTuning> const> knobs() {
   using Tuning = ComputeTuning;

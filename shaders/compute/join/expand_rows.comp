@@ -1,6 +1,6 @@
 #version 450
 #extension GL_GOOGLE_include_directive : require
-// The columns of all pairs of a sequence, dealt out evenly whatever the skew: a workgroup finds the probe rows that its
+// The columns of all pairs, dealt out evenly whatever the skew: a workgroup finds the probe rows that its
 // pairs belong to, each pair its own among them.
 //
 // Buffers: ExpandRowsPush, by address. Invocation: kItems pairs each, kGroup apart. Writes: keys_out, the columns' targets.
@@ -54,19 +54,16 @@ void main() {
   uint first_row = find_row(begin);
   uint last_row = find_row(begin + last);
   uint first = begin + thread_index();
-  uint positions[kItems];  // in the sequence's probe rows
   uint probe_rows[kItems];
   uint build_rows[kItems];
   [[unroll]] for (uint i = 0u; i < kItems; ++i) {
     uint pair = begin + min(i * kGroup + thread_index(), last);
-    uint position = find_row_between(first_row, last_row, pair);
-    uint rank = pair - InputWords(push.offsets).at[position];
-    build_rows[i] = InputWords(push.build_rows).at[InputWords(push.firsts).at[position] + rank];
-    positions[i] = position;
-    probe_rows[i] = push.probe_rows == uvec2(0u) ? position : InputWords(push.probe_rows).at[position];
+    probe_rows[i] = find_row_between(first_row, last_row, pair);
+    uint rank = pair - InputWords(push.offsets).at[probe_rows[i]];
+    build_rows[i] = InputWords(push.build_rows).at[InputWords(push.firsts).at[probe_rows[i]] + rank];
   }
   if (kKeysOut > 0u)
-    gather(JoinedColumn(push.probe_keys, push.keys_out, kKeysOut, kFromProbe), positions, first, total.x);
+    gather(JoinedColumn(push.probe_keys, push.keys_out, kKeysOut, kFromProbe), probe_rows, first, total.x);
   for (uint c = 0u; c < push.num_columns; ++c) {
     JoinedColumn column = Columns(push.columns).at[c];
     if (column.side == kFromProbe) {

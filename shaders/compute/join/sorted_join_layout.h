@@ -1,4 +1,4 @@
-// What the passes of the sorted join and the C++ that records them agree on.
+// What the passes of the join with a sorted build side and the C++ that records them agree on.
 #ifndef GARUDA_SHADERS_SORTED_JOIN_LAYOUT_H
 #define GARUDA_SHADERS_SORTED_JOIN_LAYOUT_H
 
@@ -32,16 +32,15 @@ struct MatchRunsPush {
   uint num_probe;
 };
 
-/// Writes the columns of all pairs of the sequence, if they fit.
+/// Writes the columns of all pairs, if they fit.
 struct ExpandRowsPush {
   device_address offsets;     // num_probe × u32: first pair of each probe row, modulo 2^32
   device_address total;       // (low, high): pairs there are
   device_address firsts;      // num_probe × u32
   device_address build_rows;  // row numbers in the order of the keys
-  device_address probe_rows;  // row numbers in the order of the sequence, or 0: the rows are in their own order
-  device_address probe_keys;  // in the order of the sequence
-  device_address keys_out;    // where kSpecKeysOut says so
-  device_address columns;     // num_columns × JoinedColumn, their sources in the order of the sides' rows
+  device_address probe_keys;
+  device_address keys_out;  // where kSpecKeysOut says so
+  device_address columns;   // num_columns × JoinedColumn, their sources in the order of the sides' rows
   uint num_probe;
   uint num_columns;
   uint capacity;  // rows that the columns hold
