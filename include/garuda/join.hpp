@@ -71,7 +71,6 @@ enum class Probe : std::uint8_t {
   automatic,
   instanced,  ///< t instances a probe row, rank from the CountFBO's layer set
   output,     ///< one point an output row
-  atomic,     ///< t instances a probe row, atomicAdd for the position (GARUDA §3.3.1)
 };
 /// What finds and writes the matches of a join whose hash images or runs are there: its count and probe phases.
 enum class Matching : std::uint8_t {

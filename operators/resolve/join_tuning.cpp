@@ -15,7 +15,7 @@ using resolve::choice_knob;
 using resolve::number_knob;
 
 constexpr std::array kStorage{Choice{"auto", 0}, Choice{"stack", 1}, Choice{"runs", 2}};
-constexpr std::array kProbe{Choice{"auto", 0}, Choice{"instanced", 1}, Choice{"output", 2}, Choice{"atomic", 3}};
+constexpr std::array kProbe{Choice{"auto", 0}, Choice{"instanced", 1}, Choice{"output", 2}};
 constexpr std::array kMatching{Choice{"auto", 0}, Choice{"draw", 1}, Choice{"compute", 2}};
 constexpr std::array kBuild{Choice{"auto", 0}, Choice{"left", 1}, Choice{"right", 2}};
 
@@ -28,7 +28,7 @@ std::span<resolve::Knob<JoinTuning> const> resolve::join_knobs() {
       choice_knob<JoinTuning>("storage", kStorage, &JoinTuning::storage, "graphics",
                               "how rows of one pixel are kept: in a stack of images, or in consecutive texels"),
       choice_knob<JoinTuning>("probe", kProbe, &JoinTuning::probe, "graphics",
-                              "how matches are drawn: instances a probe row, a point an output row, or atomic places"),
+                              "how matches are drawn: instances a probe row, or a point an output row"),
       choice_knob<JoinTuning>("build", kBuild, &JoinTuning::build, "all", "the side that the table is built of"),
       choice_knob<JoinTuning>("payload", resolve::kPayloadChoices, &JoinTuning::payload, "cpu, compute",
                               "whether payload moves with its keys, or is fetched by row id"),

@@ -38,7 +38,6 @@ const uint kBindRunLists = 14u;    // uvec4 work lists of the sort
 const uint kBindListSizes = 15u;   // u32 sizes of the work lists
 const uint kBindMarks = 16u;       // bitmap of rows that have a match
 const uint kBindHeads = 17u;       // build rows × u32: 1 where a matching run of equal keys starts
-const uint kBindCursors = 18u;     // probe rows × u32: copy of the offsets that the atomic probe counts up
 const uint kBindLongRuns = 19u;    // uvec2 (first, length) of long runs
 const uint kBindPairs = 20u;       // uvec2 (probe row, build row) of a window, where no image holds them
 
@@ -88,7 +87,7 @@ struct ProbePush {
   Raster target;  // result FBO, or the part of it that is drawn
   uint window_low;
   uint window_high;
-  uint window_size;  // output positions (instanced, output) or row starts (atomic) of the window
+  uint window_size;  // output positions of the window
   uint num_tiles;
   uint num_rows;
   uint first_row;  // of a compute pass over probe rows

@@ -17,7 +17,6 @@ vk::DeviceTraits capable_device() {
   traits.limits.max_storage_buffer_range = std::uint64_t{128} << 20;
   traits.limits.max_memory_allocation_size = std::uint64_t{2} << 30;
   traits.limits.max_workgroup_invocations = 1'024;
-  traits.features.vertex_pipeline_stores_and_atomics = true;
   for (auto& format : traits.formats) format = {true, true, true, true, true};
   return traits;
 }
@@ -48,7 +47,7 @@ TEST(GraphicsLimits, FollowTheDeviceAndTheTuning) {
   tuning.sh_limit = 100;
   auto const clamped = limits_of(tuning);
   EXPECT_EQ(clamped.hash_extent, 16'384U);
-  EXPECT_EQ(clamped.result_extent, 8U);
+  EXPECT_EQ(clamped.result_extent, 1U);
   EXPECT_EQ(clamped.max_layers, shaders::kMaxLayers);
 }
 
@@ -65,21 +64,15 @@ TEST(GraphicsLimits, CountByComputeWithoutBlending) {
 
 TEST(GraphicsLimits, RefuseWhatTheDeviceLacks) {
   auto traits = capable_device();
-  traits.features.vertex_pipeline_stores_and_atomics = false;
-  JoinTuning tuning;
-  tuning.probe = Probe::atomic;
-  auto const refused = graphics_limits(traits, tuning);
+  traits.limits.max_workgroup_invocations = 128;
+  auto const refused = graphics_limits(traits, {});
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().code(), ErrorCode::no_device);
   EXPECT_NE(refused.error().message().find("test device"), std::string::npos);
-  traits = capable_device();
-  traits.limits.max_workgroup_invocations = 128;
-  EXPECT_EQ(graphics_limits(traits, {}).error().code(), ErrorCode::no_device);
-  for (auto const probe : {Probe::instanced, Probe::atomic}) {
-    tuning.storage = Storage::runs;
-    tuning.probe = probe;
-    EXPECT_EQ(graphics_limits(capable_device(), tuning).error().code(), ErrorCode::usage);
-  }
+  JoinTuning tuning;
+  tuning.storage = Storage::runs;
+  tuning.probe = Probe::instanced;
+  EXPECT_EQ(graphics_limits(capable_device(), tuning).error().code(), ErrorCode::usage);
 }
 
 TEST(ImageFor, HoldsTheTexelsWithinTheExtent) {
@@ -209,7 +202,7 @@ TEST(ChooseProbe, WeighsOutputRowsAgainstClippedInstances) {
   EXPECT_EQ(choose_probe(Storage::stack, 1'000, 1, 1'000, automatic), Probe::instanced);
   EXPECT_EQ(choose_probe(Storage::stack, 1'000, 8, 1'000, automatic), Probe::output);
   EXPECT_EQ(choose_probe(Storage::stack, 1'000, 1, 10, automatic), Probe::output);
-  EXPECT_EQ(choose_probe(Storage::stack, 1'000, 8, 10, Probe::atomic), Probe::atomic);
+  EXPECT_EQ(choose_probe(Storage::stack, 1'000, 8, 10, Probe::instanced), Probe::instanced);
 }
 
 TEST(LayersPerSlice, FitsMemoryAndLimits) {

@@ -115,12 +115,6 @@ TEST_F(GraphicsKernel, FindsMatchesByComputeWhereAsked) {
   EXPECT_GT(items.at("build"), 0U);
   EXPECT_EQ(items.at("count"), 0U);
   EXPECT_EQ(items.at("probe"), 0U);
-  contract::BackendOptions options;
-  options.tuning.matching = Matching::compute;
-  options.tuning.probe = Probe::atomic;
-  auto const contradictory = open_graphics_join(device(), store(), options);
-  ASSERT_FALSE(contradictory);
-  EXPECT_EQ(contradictory.error().code(), ErrorCode::usage);
 }
 
 TEST_F(GraphicsKernel, ChoosesDirectStacksForDenseUniqueKeys) {

@@ -30,14 +30,12 @@ struct Way {
   Matching matching = Matching::automatic;
 };
 
-inline constexpr std::array<Way, 8> kWays{{
+inline constexpr std::array<Way, 6> kWays{{
     {"HashStackInstanced", Address::hash, Storage::stack, Probe::instanced},
     {"HashStackOutput", Address::hash, Storage::stack, Probe::output},
-    {"HashStackAtomic", Address::hash, Storage::stack, Probe::atomic},
     {"HashRunsOutput", Address::hash, Storage::runs, Probe::output},
     {"DirectStackInstanced", Address::direct, Storage::stack, Probe::instanced},
     {"DirectStackOutput", Address::direct, Storage::stack, Probe::output},
-    {"DirectStackAtomic", Address::direct, Storage::stack, Probe::atomic},
     {"DirectRunsOutput", Address::direct, Storage::runs, Probe::output},
 }};
 

@@ -248,7 +248,7 @@ TEST_F(HashJoin, CountingIgnoresHowPairsAndRowsAreMade) {
     auto const usual = engine().join_count(left.view(), right.view(), on_keys(false), options);
     ASSERT_TRUE(usual) << usual.error().describe();
     EXPECT_EQ(usual->rows, 120'000U);
-    for (auto const* tuning : {"probe=atomic", "probe=instanced", "storage=runs,probe=instanced", "result=16",
+    for (auto const* tuning : {"probe=output", "probe=instanced", "storage=runs,probe=instanced", "result=16",
                                "payload=carry", "chunk_rows=7"}) {
       SCOPED_TRACE(std::string(to_string(options.path)) + " " + tuning);
       options.tuning = parse_join_tuning(tuning).value();

@@ -10,8 +10,6 @@ namespace {
 
 constexpr std::uint32_t kDefaultResultExtent = 2048;
 constexpr std::uint32_t kDefaultStackLimit = 8;  // GARUDA §5
-// The atomic probe keeps kMaxLayers texels of the result FBO free behind a window.
-constexpr std::uint32_t kSmallestResultExtent = 8;
 // maxResourceSize that every device offers.
 constexpr std::uint64_t kMostImageBytes = std::uint64_t{1} << 31;
 // Direct images of at most this many pixels are taken however few rows they hold.
@@ -67,8 +65,7 @@ RasterCosts raster_costs(rates::DeviceRates const& rates, Matching matching) noe
 }
 
 Result<GraphicsLimits> graphics_limits(vk::DeviceTraits const& traits, JoinTuning const& tuning) {
-  bool const layered = tuning.probe == Probe::instanced || tuning.probe == Probe::atomic;
-  if (tuning.storage == Storage::runs && layered) {
+  if (tuning.storage == Storage::runs && tuning.probe == Probe::instanced) {
     return fail(ErrorCode::usage, "storage=runs has no layers to instance: its probe is output");
   }
   if (traits.limits.max_workgroup_invocations < shaders::kGroupSize) {
@@ -78,23 +75,14 @@ Result<GraphicsLimits> graphics_limits(vk::DeviceTraits const& traits, JoinTunin
   }
   GraphicsLimits limits;
   limits.computes_matches = tuning.matching == Matching::compute;
-  if (limits.computes_matches && tuning.probe == Probe::atomic) {
-    return fail(ErrorCode::usage, "probe=atomic is drawn: matching=compute writes matches by prefix sums");
-  }
   limits.blend = traits.format(vk::PixelFormat::r32_sfloat).blend && tuning.counting != Counting::compute;
   if (tuning.counting == Counting::blend && !limits.blend) {
     return fail(ErrorCode::no_device, fmt::format("counting=blend needs R32_SFLOAT to be blendable: {}", traits.name));
   }
-  limits.atomics = traits.features.vertex_pipeline_stores_and_atomics;
-  if (tuning.probe == Probe::atomic && !limits.atomics) {
-    return fail(ErrorCode::no_device,
-                fmt::format("probe=atomic needs vertexPipelineStoresAndAtomics: {}", traits.name));
-  }
   auto const extent = traits.max_render_extent();
   limits.hash_extent = std::min(tuning.image == 0 ? vulkan::kDefaultImageExtent : tuning.image, extent);
   limits.rows_extent = extent;
-  auto const result = std::max(tuning.result == 0 ? kDefaultResultExtent : tuning.result, kSmallestResultExtent);
-  limits.result_extent = std::min(result, extent);
+  limits.result_extent = std::min(tuning.result == 0 ? kDefaultResultExtent : tuning.result, extent);
   limits.max_pixels = std::min(traits.limits.max_storage_buffer_range / 4, vulkan::kMostPixels);
   limits.max_layers = std::clamp(tuning.sh_limit == 0 ? kDefaultStackLimit : tuning.sh_limit, 1U,
                                  std::min(shaders::kMaxLayers, traits.limits.max_image_array_layers));
@@ -179,8 +167,7 @@ StorageChoice choose_storage(std::uint64_t build_rows, std::uint64_t probe_rows,
                              RasterCosts const& costs) {
   auto const stack = stack_cost(build_rows, probe_rows, clashes, pixels, costs);
   auto const runs = runs_cost(build_rows, probe_rows, clashes, pixels, costs);
-  bool const layered = tuning.probe == Probe::instanced || tuning.probe == Probe::atomic;
-  if (tuning.storage == Storage::stack || layered) return {Storage::stack, stack};
+  if (tuning.storage == Storage::stack || tuning.probe == Probe::instanced) return {Storage::stack, stack};
   if (tuning.storage == Storage::runs || runs < stack) return {Storage::runs, runs};
   return {Storage::stack, stack};
 }

@@ -56,7 +56,6 @@ struct GraphicsLimits {
   std::uint32_t max_layers = 0;     ///< images of a stack slice, 1…24
   std::uint64_t max_image_bytes = 0;
   bool blend = false;             ///< statistics and stack counts by blending; else compute
-  bool atomics = false;           ///< vertex shaders may use atomics
   bool computes_matches = false;  ///< matches are counted and written by compute passes
   RasterCosts costs;
 
@@ -64,9 +63,8 @@ struct GraphicsLimits {
 };
 
 /// Limits of a device under a tuning.
-/// Errors: usage for contradictory tunings (runs have no layers to instance, the atomic probe is drawn); no_device,
-/// with the reason, when the device lacks what the tuning asks for (blending of R32_SFLOAT,
-/// vertexPipelineStoresAndAtomics).
+/// Errors: usage for contradictory tunings (runs have no layers to instance); no_device, with the reason, when the
+/// device lacks what the tuning asks for (blending of R32_SFLOAT).
 Result<GraphicsLimits> graphics_limits(vk::DeviceTraits const& traits, JoinTuning const& tuning);
 
 /// Share of a hash image's pixels that rows may fill: about 20 % expected collisions (GARUDA §5).

@@ -70,7 +70,7 @@ std::optional<double> pixels_of(contract::JoinShape const& shape, Address addres
 /// Whether matches may be found so: what was not measured is drawn, unless compute passes are asked for.
 bool is_open(Matching matching, JoinTuning const& tuning, bool is_measured) {
   if (tuning.matching != Matching::automatic) return matching == tuning.matching;
-  return matching == Matching::draw || (is_measured && tuning.probe != Probe::atomic);
+  return matching == Matching::draw || is_measured;
 }
 
 /// The same of what counts; matches that are drawn leave statistics to blending unless these are asked for otherwise.
@@ -85,16 +85,15 @@ std::vector<GraphicsWay> ways_of(JoinTuning const& tuning, bool is_measured, boo
   std::vector<GraphicsWay> ways;
   for (auto const address : {Address::direct, Address::hash})
     for (auto const storage : {Storage::stack, Storage::runs})
-      for (auto const probe : {Probe::output, Probe::instanced, Probe::atomic}) {
+      for (auto const probe : {Probe::output, Probe::instanced}) {
         auto const is_asked = [](auto asked, auto value, auto automatic) {
           return asked == value || asked == automatic;
         };
         if (!is_asked(tuning.address, address, Address::automatic) ||
             !is_asked(tuning.storage, storage, Storage::automatic) || !is_asked(tuning.probe, probe, Probe::automatic))
           continue;
-        // Runs have no layers to instance; the atomic probe is there to be compared with, never to be chosen.
+        // Runs have no layers to instance.
         if (storage == Storage::runs && probe != Probe::output) continue;
-        if (probe == Probe::atomic && tuning.probe != Probe::atomic) continue;
         for (auto const matching : {Matching::draw, Matching::compute})
           for (auto const counting : {Counting::blend, Counting::compute})
             if (is_open(matching, tuning, is_measured) && is_open(counting, matching, tuning, is_measured, can_blend))

@@ -90,8 +90,6 @@ constexpr std::array<PassRow, kJoinPasses> kPasses{{
     {JoinPass::merge_blocks, "join/merge_blocks.comp", By::entries, Target::none, kSort, sizeof(SortPush)},
     {JoinPass::probe_instanced, "join/probe_instanced.vert", By::keys, Target::pairs,
      bindings(kBindKeys, kBindLayers, kBindMatches) | kSum, sizeof(ProbePush)},
-    {JoinPass::probe_atomic, "join/probe_atomic.vert", By::keys, Target::pairs,
-     bindings(kBindKeys, kBindLayers, kBindCursors) | kSum, sizeof(ProbePush)},
     {JoinPass::probe_output_stack, "join/probe_output.vert:STACK", By::keys, Target::pairs,
      bindings(kBindKeys, kBindLayers, kBindMatches) | kSum, sizeof(ProbePush)},
     {JoinPass::probe_output_runs, "join/probe_output.vert:RUNS", By::nothing, Target::pairs,

@@ -36,7 +36,6 @@ enum class JoinPass : std::uint8_t {
   sort_blocks,
   merge_blocks,
   probe_instanced,
-  probe_atomic,
   probe_output_stack,
   probe_output_runs,
   probe_rows_compute,
@@ -46,7 +45,7 @@ enum class JoinPass : std::uint8_t {
   mark_heads,
   mark_build_runs,
 };
-inline constexpr std::size_t kJoinPasses = 32;
+inline constexpr std::size_t kJoinPasses = 31;
 
 /// What pipelines are specialised by. Passes that do not look at keys or addresses ignore it.
 struct KeyKind {

@@ -5,17 +5,9 @@
 namespace garuda::graphics {
 namespace {
 
-constexpr std::uint32_t kUnwritten = 0xffffffff;  // no probe row: rows are below 2^24
-
 JoinPass pass_of(Probe probe, ProbeSource const& source) {
-  switch (probe) {
-    case Probe::instanced:
-      return JoinPass::probe_instanced;
-    case Probe::atomic:
-      return JoinPass::probe_atomic;
-    default:
-      return source.stack != nullptr ? JoinPass::probe_output_stack : JoinPass::probe_output_runs;
-  }
+  if (probe == Probe::instanced) return JoinPass::probe_instanced;
+  return source.stack != nullptr ? JoinPass::probe_output_stack : JoinPass::probe_output_runs;
 }
 
 bool is_direct(ProbeSource const& source) { return source.stack != nullptr && source.stack->address().direct; }
@@ -30,10 +22,9 @@ JoinPass compute_pass_of(Probe probe, ProbeSource const& source) {
 Result<ProbeWindows> ProbeWindows::create(KernelContext& context, Probe probe, std::uint64_t most_positions) {
   ProbeWindows windows;
   windows.probe_ = probe;
-  auto const spare = probe == Probe::atomic ? shaders::kMaxLayers : 0;
   auto const extent = context.limits().result_extent;
-  auto texels = std::min(most_positions + spare, std::uint64_t{extent} * extent);
-  GARUDA_TRY(context.halved_until_it_fits(texels, 2 * spare + 1, [&](std::uint64_t n) -> Result<void> {
+  auto texels = std::min(most_positions, std::uint64_t{extent} * extent);
+  GARUDA_TRY(context.halved_until_it_fits(texels, 1, [&](std::uint64_t n) -> Result<void> {
     windows.shape_ = vulkan::image_for(n, extent);
     auto const bytes = windows.shape_.pixels() * sizeof(MatchedRows);
     if (context.limits().computes_matches) {
@@ -47,10 +38,6 @@ Result<ProbeWindows> ProbeWindows::create(KernelContext& context, Probe probe, s
   return windows;
 }
 
-std::uint64_t ProbeWindows::window_positions() const noexcept {
-  return probe_ == Probe::atomic ? shape_.pixels() - shaders::kMaxLayers : shape_.pixels();
-}
-
 bool ProbeWindows::holds(std::uint32_t slice, std::uint64_t position) const noexcept {
   return kept_slice_ == slice && position >= window_.first && position - window_.first < window_.rows.size();
 }
@@ -58,21 +45,16 @@ bool ProbeWindows::holds(std::uint32_t slice, std::uint64_t position) const noex
 Result<OutputWindow> ProbeWindows::at(KernelContext& context, ProbeSource const& source, std::uint64_t position) {
   GARUDA_EXPECTS(position < source.total);
   if (holds(source.slice, position)) return window_;
-  auto const index = position / window_positions();
-  GARUDA_TRY(render(context, source, index));
-  // An atomic window starts with the first row that starts in it: what lies before belongs to the one before.
-  if (position < window_.first || window_.rows.empty()) GARUDA_TRY(render(context, source, index - 1));
+  GARUDA_TRY(render(context, source, position / shape_.pixels()));
   GARUDA_EXPECTS(holds(source.slice, position));
   return window_;
 }
 
 Result<void> ProbeWindows::render(KernelContext& context, ProbeSource const& source, std::uint64_t index) {
   kept_slice_.reset();
-  auto const first = index * window_positions();
-  auto const spare = probe_ == Probe::atomic ? shaders::kMaxLayers : 0;
-  auto const count = std::min(source.total - first, window_positions());
-  auto const texels = std::min(source.total - first, count + spare);
-  auto const rows = (texels + shape_.width() - 1) / shape_.width();
+  auto const first = index * shape_.pixels();
+  auto const count = std::min(source.total - first, shape_.pixels());
+  auto const rows = (count + shape_.width() - 1) / shape_.width();
   VkExtent2D const area{shape_.width(), static_cast<std::uint32_t>(rows)};
   if (pairs_) {
     GARUDA_TRY(write(context, source, first, count));
@@ -82,24 +64,9 @@ Result<void> ProbeWindows::render(KernelContext& context, ProbeSource const& sou
     GARUDA_TRY(download(context, area));
   }
   auto const* texel = reinterpret_cast<MatchedRows const*>(staging_.mapped());
-  window_ = {first, {texel, static_cast<std::size_t>(texels)}};
-  if (probe_ == Probe::atomic) keep_whole_rows(first);
+  window_ = {first, {texel, static_cast<std::size_t>(count)}};
   kept_slice_ = source.slice;
   return {};
-}
-
-void ProbeWindows::keep_whole_rows(std::uint64_t first) {
-  auto* const begin = reinterpret_cast<MatchedRows*>(staging_.mapped());
-  auto* const end = begin + window_.rows.size();
-  auto const written = [](MatchedRows const& rows) { return rows.probe != kUnwritten; };
-  auto* const start = std::find_if(begin, end, written);
-  auto* const stop = std::find_if_not(start, end, written);
-  for (auto* row = start; row != stop;) {
-    auto* const next = std::find_if(row, stop, [&](MatchedRows const& rows) { return rows.probe != row->probe; });
-    std::sort(row, next, [](MatchedRows const& a, MatchedRows const& b) { return a.build < b.build; });
-    row = next;
-  }
-  window_ = {first + static_cast<std::uint64_t>(start - begin), {start, static_cast<std::size_t>(stop - start)}};
 }
 
 Result<ProbeWindows::RowRange> ProbeWindows::rows_of(KernelContext& context, ProbeSource const& source,
@@ -120,12 +87,8 @@ Result<ProbeWindows::RowRange> ProbeWindows::rows_of(KernelContext& context, Pro
 std::vector<vk::BoundResource> ProbeWindows::resources(ProbeSource const& source) const {
   auto& matches = *source.matches;
   std::vector<vk::BoundResource> bound{vk::BoundResource::of(shaders::kBindOffsets, matches.prefix().offsets()),
-                                       vk::BoundResource::of(shaders::kBindTileBases, matches.prefix().tile_bases())};
-  if (probe_ == Probe::atomic) {
-    bound.push_back(vk::BoundResource::of(shaders::kBindCursors, cursors_));
-  } else {
-    bound.push_back(vk::BoundResource::of(shaders::kBindMatches, matches.matches()));
-  }
+                                       vk::BoundResource::of(shaders::kBindTileBases, matches.prefix().tile_bases()),
+                                       vk::BoundResource::of(shaders::kBindMatches, matches.matches())};
   if (source.stack != nullptr) {
     bound.push_back(vk::BoundResource::of(shaders::kBindKeys, matches.probe().keys()));
     bound.push_back(vk::BoundResource::of(shaders::kBindLayers, source.stack->images().array_view()));
@@ -133,21 +96,6 @@ std::vector<vk::BoundResource> ProbeWindows::resources(ProbeSource const& source
     bound.push_back(vk::BoundResource::of(shaders::kBindRunRows, source.runs->rows()));
   }
   return bound;
-}
-
-Result<void> ProbeWindows::copy_cursors(KernelContext& context, ProbeSource const& source, RowRange rows) {
-  if (!cursors_) {
-    GARUDA_TRY_ASSIGN(cursors_, context.buffer(source.matches->prefix().offsets().bytes(), "cursors"));
-  }
-  GARUDA_TRY_ASSIGN(auto* recorder, context.submissions().record(vulkan::phase::kProbe));
-  auto const offset = std::uint64_t{rows.begin} * 4;
-  auto const bytes = std::uint64_t{rows.end - rows.begin} * 4;
-  auto const& offsets = source.matches->prefix().offsets();
-  recorder->barrier(offsets, vk::use::kComputeWrite, vk::use::kTransferRead);
-  recorder->barrier(cursors_, vk::use::kVertexWrite, vk::use::kTransferWrite);
-  recorder->copy(offsets.view(offset, bytes), cursors_.view(offset, bytes));
-  recorder->barrier(cursors_, vk::use::kTransferWrite, vk::use::kVertexWrite);
-  return {};
 }
 
 shaders::ProbePush ProbeWindows::push_of(ProbeSource const& source, std::uint64_t first, std::uint64_t count) const {
@@ -170,15 +118,11 @@ Result<void> ProbeWindows::draw(KernelContext& context, ProbeSource const& sourc
   push.target = vulkan::ImageShape{shape_.log2_width, area.height}.raster();
   vulkan::PointPass points;
   points.vertices = push.window_size;
-  if (probe_ != Probe::output) {
+  if (probe_ == Probe::instanced) {
     GARUDA_TRY_ASSIGN(auto const rows, rows_of(context, source, first, count));
     points.first_vertex = rows.begin;
     points.vertices = rows.end - rows.begin;
     points.instances = source.stack->layers_of(source.slice);
-    if (probe_ == Probe::atomic) {
-      GARUDA_TRY(copy_cursors(context, source, rows));
-      points.clear = vk::clear_uint(kUnwritten);
-    }
   }
   points.phase = vulkan::phase::kProbe;
   points.label = "probe";

@@ -40,9 +40,7 @@ struct ProbeSource {
 /// Windows lie on a grid, so that reading the output front to back in pieces of any size draws each window once. The
 /// last window is kept.
 ///
-/// instanced, output: a window is as many positions as the result FBO has texels. atomic: windows hold whole probe
-/// rows, those that start within kMaxLayers texels less; the order inside a row is not determined by the pipeline, so
-/// each row's matches are sorted by build row on the host.
+/// A window is as many positions as the result FBO has texels.
 ///
 /// Where matches are written by compute, a buffer takes the place of the result FBO: instanced is an invocation a probe
 /// row, output one an output position.
@@ -65,10 +63,8 @@ class ProbeWindows {
     std::uint32_t end = 0;
   };
 
-  std::uint64_t window_positions() const noexcept;
   Result<void> render(KernelContext& context, ProbeSource const& source, std::uint64_t index);
   Result<RowRange> rows_of(KernelContext& context, ProbeSource const& source, std::uint64_t first, std::uint64_t count);
-  Result<void> copy_cursors(KernelContext& context, ProbeSource const& source, RowRange rows);
   Result<void> draw(KernelContext& context, ProbeSource const& source, std::uint64_t first, std::uint64_t count,
                     VkExtent2D area);
   /// The compute pass in place of draw().
@@ -77,15 +73,13 @@ class ProbeWindows {
   Result<void> download(KernelContext& context, VkExtent2D area);
   Result<void> download_pairs(KernelContext& context, std::uint64_t count);
   std::vector<vk::BoundResource> resources(ProbeSource const& source) const;
-  void keep_whole_rows(std::uint64_t first);
 
   Probe probe_ = Probe::output;
   vulkan::ImageShape shape_;
   vk::Image result_fbo_;  // or:
   vk::Buffer pairs_;      // of a window that a compute pass writes
   vk::Buffer staging_;
-  vk::Buffer cursors_;                     // atomic only
-  std::vector<std::uint64_t> tile_bases_;  // of bases_slice_; instanced and atomic only
+  std::vector<std::uint64_t> tile_bases_;  // of bases_slice_; instanced only
   std::optional<std::uint32_t> bases_slice_;
   std::optional<std::uint32_t> kept_slice_;
   OutputWindow window_;
