@@ -16,7 +16,7 @@ Result<void> print_help(CLI::App const& app, std::string const& topic) {
   // Not app.help(), which is that of the command that was parsed: this one.
   if (topic.empty())
     return write_output(app.get_formatter()->make_help(&app, app.get_name(), CLI::AppFormatMode::Normal));
-  if (topic == "tuning") return write_output(resolve::tuning_tables());
+  if (topic == "tuning") return write_output(resolve::tuning_table());
   auto const commands = app.get_subcommands([&](CLI::App const* command) { return command->get_name() == topic; });
   if (commands.empty())
     return fail(ErrorCode::usage, fmt::format("help is of a command (see --help) or of tuning: '{}'", topic));

@@ -37,7 +37,7 @@ void add_group_by_options(CLI::App& app, GroupByArguments& arguments) {
       ->type_name("FN[:COLUMN[:…]][=NAME][,…]");
   app.add_flag("--ordered", arguments.ordered, "groups in the order of their first rows");
   add_temp_folder_option(app, arguments, "what does not fit --memory-limit is spilled");
-  add_run_options(app, arguments, "address=hash|direct,keys=packed|words|rowid,image=4096");
+  add_run_options(app, arguments, "address=hash|direct,keys=packed|words|rowid,lanes=2");
 }
 
 Result<GroupByRequest> to_request(GroupByArguments const& arguments) {

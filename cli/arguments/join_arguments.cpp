@@ -106,7 +106,7 @@ void add_join_options(CLI::App& app, JoinArguments& arguments) {
   app.add_flag("--count", arguments.count, "print the number of rows only; no row is made");
   app.add_flag("--ordered", arguments.ordered, "rows sorted by left row, then right row");
   add_temp_folder_option(app, arguments, "tables that do not fit --memory-limit are spilled");
-  add_run_options(app, arguments, "address=hash|direct,storage=stack|runs,image=4096");
+  add_run_options(app, arguments, "address=hash|direct,storage=stack|runs,lanes=2");
 }
 
 Result<JoinRequest> to_request(JoinArguments const& arguments) {

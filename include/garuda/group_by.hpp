@@ -126,14 +126,11 @@ enum class GroupMethod : std::uint8_t {
   shared,       ///< tables in shared memory, of rows in no order
 };
 
-/// Knobs of the group-by; `counting` is how aggregates are accumulated.
+/// Knobs of the group-by.
 struct GroupByTuning : RunTuning {
   KeyForm keys = KeyForm::automatic;
   Grouping grouping = Grouping::automatic;  ///< on the CPU; `slices` when radix_bits or slice_rows are given
   GroupMethod method = GroupMethod::automatic;
-  /// Accumulator pixels a block of rows of one group is spread over, 1…1024. Of compute passes: 1: accumulators in
-  /// device memory alone, more: those of few groups in each workgroup's shared memory first.
-  std::uint32_t spread = 0;
 
   friend bool operator==(GroupByTuning const&, GroupByTuning const&) = default;
 };

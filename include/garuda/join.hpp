@@ -76,7 +76,7 @@ enum class Probe : std::uint8_t {
 enum class Matching : std::uint8_t {
   automatic,
   draw,     ///< points drawn into a CountFBO and a result FBO (GARUDA §3.2, §3.3)
-  compute,  ///< compute passes that read the drawn images and write matches by prefix sums
+  compute,  ///< compute passes that read the drawn images, count clashes and write matches by prefix sums
 };
 enum class BuildSide : std::uint8_t { automatic, left, right };
 /// How the CPU path brings payload columns into the order of partitions, and tables that go to a device whole into the
@@ -98,7 +98,7 @@ enum class JoinMethod : std::uint8_t {
   bitmap,
 };
 
-/// Knobs of the join; `counting` is of statistics and stack counts.
+/// Knobs of the join.
 struct JoinTuning : RunTuning {
   Storage storage = Storage::automatic;
   Probe probe = Probe::automatic;
@@ -106,14 +106,12 @@ struct JoinTuning : RunTuning {
   Payload payload = Payload::automatic;
   JoinMethod method = JoinMethod::automatic;
   Matching matching = Matching::automatic;  ///< of the graphics path
-  std::uint32_t result = 0;                 ///< width and height of the result FBO, texels, at most 2^14
-  std::uint32_t sh_limit = 0;               ///< images in a stack before it is probed and restarted, 1…24
   std::uint32_t hash_bits = 64;             ///< of the hash that values and keys are numbered by, 4…64
 
   friend bool operator==(JoinTuning const&, JoinTuning const&) = default;
 };
 
-/// Parses `key=value[,key=value…]` with the names above, e.g. "address=direct,storage=runs,image=4096".
+/// Parses `key=value[,key=value…]` with the names above, e.g. "address=direct,storage=runs,lanes=2".
 /// Errors: usage, naming the key or value and what is allowed.
 Result<JoinTuning> parse_join_tuning(std::string_view text);
 /// The inverse: only what differs from the defaults.

@@ -13,8 +13,6 @@ namespace garuda {
 
 class DeviceTable;
 
-/// What runs a pass that a device may be unable to blend.
-enum class Counting : std::uint8_t { automatic, blend, compute };
 /// How keys and values reach a device.
 enum class Upload : std::uint8_t { automatic, map, stage, import };
 /// Where the compute path partitions and keeps the tables.
@@ -35,10 +33,8 @@ enum class Address : std::uint8_t {
 /// choice to the planner; calls refuse what is out of range. Each operator adds its own.
 struct RunTuning {
   Address address = Address::automatic;
-  Counting counting = Counting::automatic;
   Upload upload = Upload::automatic;
   Placement placement = Placement::automatic;  ///< of the compute path
-  std::uint32_t image = 0;                     ///< greatest width and height of a hash image, pixels, at most 2^15
   std::int32_t radix_bits = -1;                ///< partitions = 2^radix_bits, 0…16
   std::uint32_t slice_rows = 0;                ///< most rows of a table in one pass, at most 2^24
   std::uint32_t lanes = 0;                     ///< partitions in flight, at most 256

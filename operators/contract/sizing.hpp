@@ -11,8 +11,6 @@
 
 namespace garuda::contract {
 
-/// Width and height of the largest hash image unless tuned (GARUDA §5).
-inline constexpr std::uint32_t kImageEdge = 4096;
 inline constexpr std::uint64_t kSmallestDeviceSliceRows = 4096;
 /// Unless a planner prices others.
 inline constexpr std::uint64_t kLargestChunkRows = std::uint64_t{1} << 19;

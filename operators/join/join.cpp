@@ -18,10 +18,7 @@ namespace {
 /// What is left of a tuning for a join that only counts: it makes no rows and, unless a condition is tested on them,
 /// writes no pairs, so how these are made decides nothing, the storage that a probe needs included.
 JoinTuning counting_tuning(JoinTuning tuning, bool writes_pairs) {
-  if (!writes_pairs) {
-    tuning.probe = Probe::automatic;
-    tuning.result = 0;
-  }
+  if (!writes_pairs) tuning.probe = Probe::automatic;
   tuning.payload = Payload::automatic;
   tuning.chunk_rows = 0;
   return tuning;

@@ -55,7 +55,7 @@ Result<void> add_join_slices(contract::JoinInquiry const& inquiry, contract::Joi
 Result<void> add_group_by_slices(contract::GroupByInquiry const& inquiry, contract::GroupByOffers& offers) {
   auto const& shape = inquiry.shape;
   auto const& facts = inquiry.facts();
-  GARUDA_TRY(compute::check_compute_group_by(*facts.vulkan, inquiry.options.tuning));
+  GARUDA_TRY(compute::compute_tuning(*facts.vulkan));
   auto offer = vulkan::device_group_by_offer(Path::compute, inquiry);
   auto const words = contract::words_of_keys(shape);
   vulkan::size_device_group_by(
@@ -97,12 +97,10 @@ Result<contract::GroupByOffers> compute_group_by_offers(contract::GroupByInquiry
   auto const& tuning = inquiry.options.tuning;
   // What these knobs force is of slices, or of another path.
   bool const is_open = tuning.address == Address::automatic && tuning.keys == KeyForm::automatic &&
-                       tuning.grouping == Grouping::automatic && tuning.counting == Counting::automatic &&
-                       tuning.spread == 0 && tuning.radix_bits < 0 && tuning.slice_rows == 0;
+                       tuning.grouping == Grouping::automatic && tuning.radix_bits < 0 && tuning.slice_rows == 0;
   if (!is_open && (tuning.placement == Placement::device || inquiry.shape.resident_on))
     return fail(ErrorCode::usage,
-                "placement=device takes no slices: address, keys, grouping, counting, spread, radix_bits and "
-                "slice_rows are of others");
+                "placement=device takes no slices: address, keys, grouping, radix_bits and slice_rows are of others");
   if (inquiry.shape.resident_on) return resident_group_by_offers(inquiry);
   std::optional<Result<std::vector<contract::GroupByOffer>>> whole;
   if (inquiry.shape.table != nullptr && is_open && may_take_whole(inquiry))

@@ -5,8 +5,8 @@
 
 namespace garuda::resolve {
 
-/// The keys of both tunings as tables of Markdown, aligned for a terminal: option, paths that it changes, values,
-/// default, what it decides; in the order in which plans print them.
-std::string tuning_tables();
+/// The keys of both tunings as a table of Markdown, aligned for a terminal: option, operators that have it, paths that
+/// it changes, values, what it decides. Where joins and group-bys differ, a cell says both.
+std::string tuning_table();
 
 }  // namespace garuda::resolve

@@ -28,16 +28,10 @@ struct Choice {
   std::uint8_t value;
 };
 
-inline constexpr std::array kAddressChoices{Choice{"auto", 0}, Choice{"hash", 1}, Choice{"direct", 2}};
-inline constexpr std::array kCountingChoices{Choice{"auto", 0}, Choice{"blend", 1}, Choice{"compute", 2}};
-inline constexpr std::array kUploadChoices{Choice{"auto", 0}, Choice{"map", 1}, Choice{"stage", 2},
-                                           Choice{"import", 3}};
-
 inline constexpr std::array kJoinMethodChoices{Choice{"auto", 0},          Choice{"partitioned", 1},
                                                Choice{"global", 2},        Choice{"nested_loops", 3},
                                                Choice{"sorted_ranges", 4}, Choice{"bitmap", 5}};
 inline constexpr std::array kPayloadChoices{Choice{"auto", 0}, Choice{"carry", 1}, Choice{"gather", 2}};
-inline constexpr std::array kPlacementChoices{Choice{"auto", 0}, Choice{"device", 1}, Choice{"slices", 2}};
 
 /// One key of the text form: either a list of choices or a range of integers.
 template <class Tuning>

@@ -14,8 +14,10 @@ constexpr std::uint32_t log2_floor(std::uint64_t value) noexcept {
 }
 constexpr std::uint32_t log2_ceil(std::uint64_t value) noexcept { return value <= 1 ? 0 : log2_floor(value - 1) + 1; }
 
-/// Width and height of hash images, where nothing else is asked for (GARUDA §5).
+/// Greatest width and height of hash images (GARUDA §5).
 inline constexpr std::uint32_t kDefaultImageExtent = 4096;
+/// Greatest width and height of result FBOs.
+inline constexpr std::uint32_t kDefaultResultExtent = 2048;
 /// Of an image: a hash is shifted right by 32 - log2(pixels), so there are at least 4; direct addresses and prefix sums
 /// of pixels stay within 32 bits.
 inline constexpr std::uint64_t kMostPixels = std::uint64_t{1} << 28;

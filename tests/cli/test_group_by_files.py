@@ -178,12 +178,11 @@ def test_distinct_and_counting_rows(on_each: Garuda):
 
 TUNINGS = [
     "address=direct",
-    "address=hash,image=16",
-    "keys=words,image=64",
+    "address=hash",
+    "keys=words",
     "keys=rowid",
-    "counting=compute",
     "slice_rows=300,lanes=1",
-    "radix_bits=3,spread=4",
+    "radix_bits=3",
 ]
 
 

@@ -115,7 +115,7 @@ def test_counting_rows_of_nested_columns(sales):
         (["--keys", "city", "--agg", "count=city"], "two columns of the result have one name: 'city'"),
         (["--keys", "city", "--tuning", "storage=runs"], "storage"),
         (["--keys", "city", "--tuning", "keys=heap"], "tuning value of keys must be auto, packed, words, rowid: heap"),
-        (["--keys", "city", "--tuning", "spread=2000"], "tuning value of spread must be auto or 1 to 1024: 2000"),
+        (["--keys", "city", "--tuning", "lanes=2000"], "tuning value of lanes must be auto or 1 to 256: 2000"),
         (["--keys", "city", "--path", "gpu"], "gpu"),
         (["--keys", "city", "--count"], "--count"),
         (["--keys", "city", "-o", "out.txt"], "out.txt"),

@@ -58,7 +58,7 @@ def phases(stats: dict) -> dict[str, dict]:
 
 def test_passes_and_images(on_graphics, rows):
     """Counts that follow from the method: see the design's exact sums and extremes by blending."""
-    tuning = ["--tuning", "address=direct,spread=1"]
+    tuning = ["--tuning", "address=direct"]
     found = num_groups(rows)
 
     def counters(aggregates: str) -> dict[str, int]:
@@ -70,7 +70,7 @@ def test_passes_and_images(on_graphics, rows):
     assert integers["direct_slices"] == integers["slices"] == 1
     assert integers["attachments"] == 2  # a window is eight limbs: two attachments of four channels
     assert integers["groups_of_a_slice"] == found <= integers["image_pixels"]
-    assert integers["accumulator_pixels"] == found
+    assert integers["accumulator_pixels"] % found == 0 < integers["accumulator_pixels"]
 
     # Least and greatest in one channel each, decimals in six pieces of 24 bits.
     decimals = counters("min:d38,max:d38")
@@ -82,12 +82,11 @@ def test_passes_and_images(on_graphics, rows):
 
 
 def test_hash_images_until_no_row_is_left(on_graphics, rows):
-    """A small image lets keys clash: more images, each of the rows that lost."""
-    tuning = ["--tuning", "address=hash,image=8"]
+    """Hashed keys clash: more images, each of the rows that lost."""
+    tuning = ["--tuning", "address=hash"]
     counters = stats_of(on_graphics, *KEYS, *tuning)["counters"]
     assert counters["hash_images"] > 1 and counters["passes"] == counters["hash_images"]
     assert NUM_ROWS < counters["points"] < NUM_ROWS * counters["hash_images"]
-    assert counters["image_pixels"] <= 64
 
 
 def test_bytes_to_the_device_and_back(on_graphics, rows):

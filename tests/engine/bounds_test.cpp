@@ -81,9 +81,6 @@ TEST_F(Bounds, OfJoinTuning) {
       [](auto& tuning) { tuning.lanes = 257; },
       [](auto& tuning) { tuning.lanes = kMost; },
       [](auto& tuning) { tuning.chunk_rows = kMost; },
-      [](auto& tuning) { tuning.image = kMost; },
-      [](auto& tuning) { tuning.result = kMost; },
-      [](auto& tuning) { tuning.sh_limit = 25; },
       [](auto& tuning) { tuning.hash_bits = 0; },
       [](auto& tuning) { tuning.hash_bits = 65; },
       [](auto& tuning) { tuning.build = static_cast<BuildSide>(9); },
@@ -109,8 +106,8 @@ TEST_F(Bounds, OfGroupByTuning) {
     EXPECT_EQ(refusal(options), "tuning value of radix_bits must be auto or 0 to 16: " + std::to_string(bits));
   }
   GroupByOptions options;
-  options.tuning.spread = 1'025;
-  EXPECT_EQ(refusal(options), "tuning value of spread must be auto or 1 to 1024: 1025");
+  options.tuning.lanes = 257;
+  EXPECT_EQ(refusal(options), "tuning value of lanes must be auto or 1 to 256: 257");
   GroupByOptions named;
   named.tuning.grouping = static_cast<Grouping>(77);
   EXPECT_TRUE(refusal(named).starts_with("tuning value of grouping must be auto, "));

@@ -21,7 +21,7 @@ vk::DeviceTraits capable_device() {
   return traits;
 }
 
-GraphicsLimits limits_of(JoinTuning const& tuning = {}) { return graphics_limits(capable_device(), tuning).value(); }
+GraphicsLimits limits_of(ImageSizes const& sizes = {}) { return graphics_limits(capable_device(), {}, sizes).value(); }
 
 shaders::ClashStatistics clashes(std::uint32_t pixels, std::uint32_t rows_each) {
   shaders::ClashStatistics statistics{};
@@ -41,11 +41,11 @@ TEST(GraphicsLimits, FollowTheDeviceAndTheTuning) {
   EXPECT_EQ(defaults.max_pixels, std::uint64_t{1} << 25);
   EXPECT_EQ(defaults.max_layers, 8U);
   EXPECT_TRUE(defaults.blend);
-  JoinTuning tuning;
-  tuning.image = 100'000;
-  tuning.result = 1;
-  tuning.sh_limit = 100;
-  auto const clamped = limits_of(tuning);
+  ImageSizes sizes;
+  sizes.hash_extent = 100'000;
+  sizes.result_extent = 1;
+  sizes.stack_layers = 100;
+  auto const clamped = limits_of(sizes);
   EXPECT_EQ(clamped.hash_extent, 16'384U);
   EXPECT_EQ(clamped.result_extent, 1U);
   EXPECT_EQ(clamped.max_layers, shaders::kMaxLayers);
@@ -55,11 +55,12 @@ TEST(GraphicsLimits, CountByComputeWithoutBlending) {
   auto traits = capable_device();
   traits.formats[static_cast<std::size_t>(vk::PixelFormat::r32_sfloat)].blend = false;
   EXPECT_FALSE(graphics_limits(traits, {}).value().blend);
-  JoinTuning tuning;
-  tuning.counting = Counting::blend;
-  EXPECT_EQ(graphics_limits(traits, tuning).error().code(), ErrorCode::no_device);
-  tuning.counting = Counting::compute;
-  EXPECT_FALSE(graphics_limits(capable_device(), tuning).value().blend);
+  ImageSizes sizes;
+  sizes.blends = false;
+  EXPECT_FALSE(limits_of(sizes).blend);
+  JoinTuning computed;
+  computed.matching = Matching::compute;
+  EXPECT_FALSE(graphics_limits(capable_device(), computed).value().blend);
 }
 
 TEST(GraphicsLimits, RefuseWhatTheDeviceLacks) {
@@ -106,16 +107,16 @@ TEST(HashImage, IsFilledToTwoFifthsAtMost) {
   }
   // The paper's setting: at most 4096 × 4096 pixels.
   EXPECT_EQ(hash_image(1 << 24, limits).pixels(), std::uint64_t{1} << 24);
-  JoinTuning tuning;
-  tuning.image = 1;
-  EXPECT_EQ(hash_image(1'000, limits_of(tuning)).pixels(), 4U);
+  ImageSizes sizes;
+  sizes.hash_extent = 1;
+  EXPECT_EQ(hash_image(1'000, limits_of(sizes)).pixels(), 4U);
 }
 
 TEST(HashImage, OfAnExtentThatIsNoPowerOfTwo) {
-  JoinTuning tuning;
-  tuning.image = 5'000;
-  EXPECT_EQ(most_hash_pixels(limits_of(tuning)), std::uint64_t{1} << 24);
-  EXPECT_EQ(most_direct_pixels(limits_of(tuning)), 4'096U * 5'000U);
+  ImageSizes sizes;
+  sizes.hash_extent = 5'000;
+  EXPECT_EQ(most_hash_pixels(limits_of(sizes)), std::uint64_t{1} << 24);
+  EXPECT_EQ(most_direct_pixels(limits_of(sizes)), 4'096U * 5'000U);
 }
 
 TEST(DirectPixels, CountTheRangeOfKeys) {

@@ -35,18 +35,19 @@ class GraphicsGroupBy : public testing::GroupKernelTest {
     };
   }
   static Result<std::unique_ptr<contract::GroupByBackend>> open(GroupByTuning const& tuning,
-                                                                contract::StatsSink* stats = nullptr) {
+                                                                contract::StatsSink* stats = nullptr,
+                                                                ImageSizes const& sizes = {}) {
     contract::GroupByBackendOptions options;
     options.tuning = tuning;
     options.max_value_words = 4;
     options.stats = stats;
-    return open_graphics_group_by(device(), store(), options);
+    return open_graphics_group_by(device(), store(), options, sizes);
   }
 
   using testing::GroupKernelTest::run;
-  static void run(GroupByTuning const& tuning, GroupCase const& group_case, std::uint32_t columns) {
-    SCOPED_TRACE(to_string(group_case) + " " + to_string(tuning));
-    auto const backend = open(tuning);
+  static void run(ImageSizes const& sizes, GroupCase const& group_case, std::uint32_t columns) {
+    SCOPED_TRACE(to_string(group_case) + " extent " + std::to_string(sizes.hash_extent));
+    auto const backend = open({}, nullptr, sizes);
     ASSERT_TRUE(backend) << backend.error().describe();
     run(**backend, group_case, columns);
   }
@@ -70,10 +71,10 @@ TEST_F(GraphicsGroupBy, EverySmallCase) {
 
 /// Every kind with every pattern of values, with and without nulls.
 TEST_F(GraphicsGroupBy, EveryKindOfValues) {
-  for (auto const counting : {Counting::automatic, Counting::compute}) {
-    GroupByTuning tuning;
-    tuning.counting = counting;
-    auto const backend = open(tuning);
+  for (bool const blends : {true, false}) {
+    ImageSizes sizes;
+    sizes.blends = blends;
+    auto const backend = open({}, nullptr, sizes);
     ASSERT_TRUE(backend) << backend.error().describe();
     run_every_kind(**backend);
     if (HasFatalFailure()) return;
@@ -96,29 +97,33 @@ TEST_F(GraphicsGroupBy, MillionRowsInOneGroup) {
   run_million_rows_in_one_group(**backend);
 }
 
-/// Images of 64 × 64 pixels: several hash images, accumulators drawn in parts that cut through groups.
+/// Images of 64 × 64 pixels: several hash images, accumulators drawn in parts that cut through groups. They need not be
+/// powers of two: the largest accumulator image of 64 × 90 pixels holds fewer groups at once than 90² pixels would.
 TEST_F(GraphicsGroupBy, SmallImages) {
-  GroupByTuning tuning;
-  tuning.image = 64;
+  ImageSizes sizes;
+  sizes.hash_extent = 64;
   std::uint64_t const rows = too_large(20'000) ? 257 : 20'000;
   for (auto const pattern : {GroupPattern::distinct, GroupPattern::zipf}) {
     for (auto const& shape : {KeyShape{32, 0, false, false}, KeyShape{0, 5, false, true}}) {
-      run(tuning, {rows, pattern, shape, 6}, 2);
+      run(sizes, {rows, pattern, shape, 6}, 2);
       if (HasFatalFailure()) return;
     }
   }
-  tuning.image = 2;
-  run(tuning, {257, GroupPattern::distinct, {64, 0, false, false}, 8}, 1);
+  sizes.hash_extent = 2;
+  run(sizes, {257, GroupPattern::distinct, {64, 0, false, false}, 8}, 1);
+  sizes.hash_extent = 90;
+  sizes.spread = 929;
+  run(sizes, {100, GroupPattern::distinct, {32, 0, false, false}, 8}, 3);
 }
 
 TEST_F(GraphicsGroupBy, LanesOfOneGroupInParts) {
   if (!testing::takes_large_case()) GTEST_SKIP() << "140000 rows: lavapipe, or full runs";
-  GroupByTuning tuning;
-  tuning.image = 64;
-  tuning.spread = 1000;
+  ImageSizes sizes;
+  sizes.hash_extent = 64;
+  sizes.spread = 1000;
   // Three blocks of 65 536 rows: 3000 lanes a window, windows of floats in more than one part.
   GroupProblem const problem({140'000, GroupPattern::heavy, {32, 0, false, false}, 4});
-  auto const backend = open(tuning);
+  auto const backend = open({}, nullptr, sizes);
   ASSERT_TRUE(backend) << backend.error().describe();
   auto kernel = (*backend)->begin(problem.slice(), 0);
   ASSERT_TRUE(kernel) << kernel.error().describe();
@@ -130,14 +135,12 @@ TEST_F(GraphicsGroupBy, LanesOfOneGroupInParts) {
   }
 }
 
-/// The same without blending.
-TEST_F(GraphicsGroupBy, ComputeCounting) {
-  GroupByTuning tuning;
-  tuning.counting = Counting::compute;
-  Counters stats;
-  auto const backend = open(tuning, &stats);
+/// Devices that cannot blend add up by compute passes.
+TEST_F(GraphicsGroupBy, WithoutBlending) {
+  ImageSizes sizes;
+  sizes.blends = false;
+  auto const backend = open({}, nullptr, sizes);
   ASSERT_TRUE(backend) << backend.error().describe();
-  ASSERT_EQ(stats.notes().size(), 1U);
   std::uint64_t const rows = testing::takes_large_case() ? 65'537 : 257;
   for (std::uint32_t pattern = 0; pattern < testing::kNumGroupPatterns; pattern += 2) {
     GroupCase const group_case{rows, static_cast<GroupPattern>(pattern), {32, 0, false, false}, 11 + pattern};
@@ -250,7 +253,7 @@ TEST(GroupByChoice, SumsOfFewGroupsAreSpreadFarOrHardly) {
   GroupByLimits limits;
   limits.blend = true;
   auto const pixels = [&](std::uint64_t rows, std::uint64_t groups) {
-    return groups * group_lanes(rows, groups, kLimbBytes, 0, limits);
+    return groups * group_lanes(rows, groups, kLimbBytes, limits);
   };
   for (std::uint64_t const groups : {17, 100, 1000, 16'384}) {
     EXPECT_GT(pixels(1 << 20, groups), std::uint64_t{1} << 13) << groups;
@@ -261,10 +264,11 @@ TEST(GroupByChoice, SumsOfFewGroupsAreSpreadFarOrHardly) {
   for (std::uint64_t const groups : {1, 3, 16}) EXPECT_LE(pixels(1 << 20, groups), 256U) << groups;
   EXPECT_EQ(pixels(100, 50), 50U);
 
-  EXPECT_EQ(group_lanes(1 << 20, 16, 4, 0, limits), 256U) << "counts";
-  EXPECT_EQ(group_lanes(1 << 20, 16, kLimbBytes, 3, limits), 3U) << "as it was asked for";
+  EXPECT_EQ(group_lanes(1 << 20, 16, 4, limits), 256U) << "counts";
+  limits.spread = 3;
+  EXPECT_EQ(group_lanes(1 << 20, 16, kLimbBytes, limits), 3U) << "as it was asked for";
   limits.blend = false;
-  EXPECT_EQ(group_lanes(1 << 20, 16, kLimbBytes, 0, limits), 1U);
+  EXPECT_EQ(group_lanes(1 << 20, 16, kLimbBytes, limits), 1U);
 }
 
 TEST(GroupByChoice, KeyFormFollowsAttachments) {

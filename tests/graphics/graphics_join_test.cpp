@@ -19,6 +19,7 @@ using testing::KeyPattern;
 using testing::kWays;
 using testing::Nulls;
 using testing::Problem;
+using testing::SizedTuning;
 using testing::tuning_of;
 using testing::Way;
 
@@ -37,7 +38,7 @@ INSTANTIATE_TEST_SUITE_P(Ways, GraphicsJoinWays, ::testing::Range(std::size_t{0}
 /// texels and the build sides take turns.
 struct TunedCase {
   JoinCase join_case;
-  JoinTuning tuning;
+  SizedTuning tuning;
 };
 
 /// Hundreds of rows and much skew: a stack of a hundred images or more.
@@ -67,9 +68,9 @@ std::vector<TunedCase> tuned_small_cases(Way const& way, std::size_t own_turn) {
     if (!testing::takes_case(turn)) continue;
     if (takes_turns && turn % turns != own_turn && !testing::full_tests()) continue;
     auto tuning = tuning_of(way);
-    tuning.image = turn % 2 == 0 ? 64 : 256;
-    tuning.sh_limit = tall || turn % 3 == 0 ? 24 : 2;
-    tuning.result = !is_tall(join_case) && turn % 4 == 0 ? 8 : 64;
+    tuning.sizes.hash_extent = turn % 2 == 0 ? 64 : 256;
+    tuning.sizes.stack_layers = tall || turn % 3 == 0 ? 24 : 2;
+    tuning.sizes.result_extent = !is_tall(join_case) && turn % 4 == 0 ? 8 : 64;
     tuning.build = kBuildSides[turn % 5 % 3];
     cases.push_back({join_case, tuning});
   }
@@ -184,7 +185,7 @@ TEST_F(GraphicsJoinLarge, EveryPairOfAxes) {
                                    static_cast<KeyPattern>(choice[3]), Nulls::none, ++seed});
     auto tuning = tuning_of(kWays[choice[0]]);
     tuning.build = kBuildSides[choice[5]];
-    tuning.result = choice[6] == 0 ? 64 : 0;
+    if (choice[6] == 0) tuning.sizes.result_extent = 64;
     expect_solved(problem, tuning);
     if (HasFatalFailure()) return;
   }
@@ -197,10 +198,10 @@ TEST_F(GraphicsJoinLarge, SmallImages) {
   for (auto const& way : testing::all_ways()) {
     if (way.address == Address::direct) continue;
     auto tuning = tuning_of(way);
-    tuning.image = 64;
-    tuning.result = 64;
+    tuning.sizes.hash_extent = 64;
+    tuning.sizes.result_extent = 64;
     // The way that is slowest to render over and over gets fewer, taller slices.
-    tuning.sh_limit = way.probe == Probe::instanced ? 2 : 24;
+    tuning.sizes.stack_layers = way.probe == Probe::instanced ? 2 : 24;
     tuning.build = way.probe == Probe::output ? BuildSide::left : BuildSide::right;
     SCOPED_TRACE(std::string(way.name) + " " + describe(tuning));
     expect_solved(problem, tuning);

@@ -17,6 +17,7 @@ using testing::KeyPattern;
 using testing::kWays;
 using testing::Nulls;
 using testing::Problem;
+using testing::SizedTuning;
 using testing::tuning_of;
 
 class GraphicsKernel : public testing::GraphicsKernelTest {
@@ -42,8 +43,8 @@ TEST_F(GraphicsKernel, PairsRestartAnywhere) {
   for (auto const& way : testing::all_ways()) {
     SCOPED_TRACE(way.name);
     auto tuning = tuning_of(way);
-    tuning.sh_limit = 2;
-    tuning.result = 8;
+    tuning.sizes.stack_layers = 2;
+    tuning.sizes.result_extent = 8;
     auto const backend = open(tuning, 64);
     ASSERT_NE(backend, nullptr);
     auto kernel = backend->begin(problem.slice(), 0).value();
@@ -74,7 +75,7 @@ TEST_F(GraphicsKernel, PairsFollowProbeRowsThenBuildRows) {
       SCOPED_TRACE(way.name);
       auto tuning = tuning_of(way);
       tuning.build = build;
-      tuning.sh_limit = 24;
+      tuning.sizes.stack_layers = 24;
       auto const backend = open(tuning, 32);
       ASSERT_NE(backend, nullptr);
       auto kernel = backend->begin(problem.slice(), 0).value();
@@ -93,8 +94,8 @@ TEST_F(GraphicsKernel, CountsByComputeWhereItHasTo) {
   for (auto const& way : kWays) {
     SCOPED_TRACE(way.name);
     auto tuning = tuning_of(way);
-    tuning.counting = Counting::compute;
-    tuning.sh_limit = 3;
+    tuning.sizes.blends = false;
+    tuning.sizes.stack_layers = 3;
     expect_solved(problem, tuning);
   }
   // It was asked for, so there is nothing to remark.
@@ -139,7 +140,7 @@ TEST_F(GraphicsKernel, BuildsOnTheSideWithTheLowerStack) {
   keys.left.words.assign(100, 7);
   for (std::uint64_t i = 0; i < 200; ++i) keys.right.words.push_back(i);
   Problem const problem(32, keys);
-  JoinTuning tuning;
+  SizedTuning tuning;
   tuning.storage = Storage::stack;
   expect_solved(problem, tuning);
   EXPECT_EQ(sums().counter("layers"), 1U);
@@ -151,7 +152,7 @@ TEST_F(GraphicsKernel, UploadsInEveryMode) {
   std::uint64_t copies = 0;
   for (auto const upload : {Upload::automatic, Upload::map, Upload::stage, Upload::import}) {
     SCOPED_TRACE(static_cast<int>(upload));
-    JoinTuning tuning;
+    SizedTuning tuning;
     tuning.upload = upload;
     contract::BackendOptions options;
     options.tuning = tuning;
@@ -199,9 +200,9 @@ TEST_F(GraphicsKernel, CountsBeyond32BitsWithoutEnumerating) {
   side.words = std::span<std::uint32_t const>(keys);
   side.min = side.max = 42;
   for (auto const address : {Address::direct, Address::hash}) {
-    JoinTuning tuning;
+    SizedTuning tuning;
     tuning.address = address;
-    tuning.result = 64;
+    tuning.sizes.result_extent = 64;
     auto const backend = open(tuning, 32);
     ASSERT_NE(backend, nullptr);
     auto kernel = backend->begin({side, side, 0}, 0).value();
@@ -226,10 +227,10 @@ TEST_F(GraphicsKernel, SortsLongRuns) {
   for (std::uint32_t const key_bits : {32U, 64U}) {
     for (auto const pattern : {KeyPattern::random_unique, KeyPattern::zipf_both}) {
       Problem const problem(JoinCase{key_bits, test_rows(20'011), test_rows(4'099), pattern, Nulls::none, 1});
-      JoinTuning tuning;
+      SizedTuning tuning;
       tuning.address = Address::hash;
       tuning.storage = Storage::runs;
-      tuning.image = 2;
+      tuning.sizes.hash_extent = 2;
       for (auto const build : {BuildSide::left, BuildSide::right}) {
         tuning.build = build;
         SCOPED_TRACE(std::string(to_string(pattern)) + " u" + std::to_string(key_bits));
@@ -249,7 +250,7 @@ TEST_F(GraphicsKernel, RefusesWhatCannotRun) {
   EXPECT_NE(contradictory.error().message().find("storage=runs"), std::string::npos);
 
   Problem const wide(JoinCase{64, 100, 100, KeyPattern::random_unique, Nulls::none, 1});
-  JoinTuning direct;
+  SizedTuning direct;
   direct.address = Address::direct;
   auto const backend = open(direct, 64);
   ASSERT_NE(backend, nullptr);
@@ -264,14 +265,14 @@ TEST_F(GraphicsKernel, StaysWithinItsMemory) {
   contract::BackendOptions options;
   options.tuning.address = Address::hash;
   options.tuning.storage = Storage::stack;
-  options.tuning.sh_limit = 24;
-  options.tuning.result = 64;
-  options.stats = nullptr;
+  ImageSizes sizes;
+  sizes.stack_layers = 24;
+  sizes.result_extent = 64;
   // Room for the tables and a few images of 32 × 32 pixels of 8 bytes: slices get fewer images, not errors.
   options.device_memory_limit_bytes = 200'000;
   testing::Sums sums;
   options.stats = &sums;
-  auto const tight = open_graphics_join(device(), store(), options);
+  auto const tight = open_graphics_join(device(), store(), options, sizes);
   ASSERT_TRUE(tight) << tight.error().describe();
   auto kernel = (*tight)->begin(problem.slice(), 0);
   ASSERT_TRUE(kernel) << kernel.error().describe();
@@ -279,7 +280,7 @@ TEST_F(GraphicsKernel, StaysWithinItsMemory) {
   EXPECT_GT(sums.counter("stack_slices"), 257U / 24 + 1);
 
   options.device_memory_limit_bytes = 4'000;
-  auto const too_little = open_graphics_join(device(), store(), options);
+  auto const too_little = open_graphics_join(device(), store(), options, sizes);
   ASSERT_TRUE(too_little) << too_little.error().describe();
   auto refused = (*too_little)->begin(problem.slice(), 0);
   if (refused) {
@@ -332,9 +333,10 @@ TEST_F(GraphicsKernel, StopsWhenCancelled) {
   control.cancelled = &cancelled;
   contract::BackendOptions options;
   options.tuning.storage = Storage::stack;
-  options.tuning.sh_limit = 1;
   options.control = &control;
-  auto const backend = open_graphics_join(device(), store(), options);
+  ImageSizes sizes;
+  sizes.stack_layers = 1;
+  auto const backend = open_graphics_join(device(), store(), options, sizes);
   ASSERT_TRUE(backend) << backend.error().describe();
   auto kernel = (*backend)->begin(problem.slice(), 0).value();
   cancelled = true;

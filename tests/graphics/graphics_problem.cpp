@@ -40,8 +40,8 @@ std::vector<Way> all_ways() {
   return ways;
 }
 
-JoinTuning tuning_of(Way const& way) {
-  JoinTuning tuning;
+SizedTuning tuning_of(Way const& way) {
+  SizedTuning tuning;
   tuning.address = way.address;
   tuning.storage = way.storage;
   tuning.probe = way.probe;
@@ -49,10 +49,10 @@ JoinTuning tuning_of(Way const& way) {
   return tuning;
 }
 
-std::string describe(JoinTuning const& tuning) {
-  return "image=" + std::to_string(tuning.image) + " result=" + std::to_string(tuning.result) +
-         " sh_limit=" + std::to_string(tuning.sh_limit) + " build=" + std::to_string(static_cast<int>(tuning.build)) +
-         " counting=" + std::to_string(static_cast<int>(tuning.counting));
+std::string describe(SizedTuning const& tuning) {
+  return "hash=" + std::to_string(tuning.sizes.hash_extent) + " result=" + std::to_string(tuning.sizes.result_extent) +
+         " layers=" + std::to_string(tuning.sizes.stack_layers) +
+         " build=" + std::to_string(static_cast<int>(tuning.build)) + " blends=" + std::to_string(tuning.sizes.blends);
 }
 
 Problem::Problem(JoinCase const& join_case) : Problem(join_case.key_bits, make_keys(join_case)) {}
@@ -155,19 +155,19 @@ void GraphicsKernelTest::TearDown() {
   GraphicsDeviceTest::TearDown();
 }
 
-std::unique_ptr<JoinBackend> GraphicsKernelTest::open(JoinTuning const& tuning, std::uint32_t key_bits,
+std::unique_ptr<JoinBackend> GraphicsKernelTest::open(SizedTuning const& tuning, std::uint32_t key_bits,
                                                       std::uint32_t lanes) {
   contract::BackendOptions options;
   options.tuning = tuning;
   options.key_bits = key_bits;
   options.lanes = lanes;
   options.stats = &sums_;
-  auto backend = graphics::open_graphics_join(device(), store(), options);
+  auto backend = graphics::open_graphics_join(device(), store(), options, tuning.sizes);
   EXPECT_TRUE(backend) << backend.error().describe();
   return backend ? std::move(*backend) : nullptr;
 }
 
-void GraphicsKernelTest::expect_solved(Problem const& problem, JoinTuning const& tuning) {
+void GraphicsKernelTest::expect_solved(Problem const& problem, SizedTuning const& tuning) {
   auto const backend = open(tuning, problem.key_bits());
   ASSERT_NE(backend, nullptr);
   auto kernel = backend->begin(problem.slice(), 0);

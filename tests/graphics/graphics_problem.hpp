@@ -52,11 +52,18 @@ inline constexpr std::array<Way, 6> kComputedWays{{
 /// Both.
 std::vector<Way> all_ways();
 
+/// A tuning, and sizes of images for it.
+struct SizedTuning : JoinTuning {
+  graphics::ImageSizes sizes;
+
+  friend bool operator==(SizedTuning const&, SizedTuning const&) = default;
+};
+
 /// A tuning that forces a way and nothing else.
-JoinTuning tuning_of(Way const& way);
+SizedTuning tuning_of(Way const& way);
 
 /// What varies between runs of one way, for messages.
-std::string describe(JoinTuning const& tuning);
+std::string describe(SizedTuning const& tuning);
 
 /// The keys of a case, and what the oracle says of them.
 class Problem {
@@ -112,10 +119,10 @@ class GraphicsKernelTest : public GraphicsDeviceTest {
 
   Sums const& sums() const { return sums_; }
 
-  std::unique_ptr<contract::JoinBackend> open(JoinTuning const& tuning, std::uint32_t key_bits,
+  std::unique_ptr<contract::JoinBackend> open(SizedTuning const& tuning, std::uint32_t key_bits,
                                               std::uint32_t lanes = 1);
   /// Opens, begins, and expects the right answer.
-  void expect_solved(Problem const& problem, JoinTuning const& tuning);
+  void expect_solved(Problem const& problem, SizedTuning const& tuning);
 
  private:
   Sums sums_;

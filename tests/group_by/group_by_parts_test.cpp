@@ -12,13 +12,11 @@ namespace garuda::group_by {
 namespace {
 
 TEST(GroupByTuning, TextThereAndBack) {
-  auto const text =
-      "address=hash,keys=rowid,method=sorted,counting=compute,upload=stage,image=64,spread=8,radix_bits=0,slice_rows="
-      "100";
+  auto const text = "address=hash,keys=rowid,method=sorted,upload=stage,radix_bits=0,slice_rows=100";
   auto const tuning = parse_group_by_tuning(text);
   ASSERT_TRUE(tuning);
   EXPECT_EQ(tuning->keys, KeyForm::rowid);
-  EXPECT_EQ(tuning->spread, 8U);
+  EXPECT_EQ(tuning->slice_rows, 100U);
   EXPECT_EQ(to_string(*tuning), text);
   EXPECT_EQ(to_string(GroupByTuning{}), "");
   auto const refused = parse_group_by_tuning("keys=many");
@@ -109,8 +107,8 @@ TEST(GroupByPlanner, SaysWhyADeviceCannot) {
   GroupByOptions options;
   options.path = Path::graphics;
   EXPECT_TRUE(plan::plan_group_by(shape_of(1000, 10), machine, options)) << "compute passes stand in for blending";
-  options.tuning.counting = Counting::blend;
-  auto const refused = plan::plan_group_by(shape_of(1000, 10), machine, options);
+  device.traits.features.buffer_device_address = false;
+  auto const refused = plan::plan_group_by(shape_of(1000, 10), {{device.facts()}, std::nullopt, {}}, options);
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().code(), ErrorCode::no_device);
 }

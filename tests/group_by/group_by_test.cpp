@@ -246,17 +246,6 @@ TEST_F(GroupBy, GroupingsThatTheKeysDoNotAllowAreRefused) {
   }
 }
 
-/// The largest accumulator image is one of 64 × 90 pixels: fewer groups at once than 90² pixels would hold.
-TEST_F(GroupBy, ImagesNeedNotBePowersOfTwo) {
-  GroupTableCase const group_case{100, 1, GroupSpread::every_row, 2, true};
-  auto const table = testing::make_table(group_case);
-  auto const spec = testing::all_aggregates(group_case);
-  for (auto const& base : all_paths<GroupByOptions>()) {
-    if (base.path != Path::graphics) continue;
-    expect_groups(table.view(), spec, with_tuning(base, "image=90,spread=929"));
-  }
-}
-
 TEST_F(GroupBy, ShuffledInputGivesTheSameBits) {
   GroupTableCase const group_case{257, 9, GroupSpread::zipf_1_5, 2, true, 0};
   auto const spec = testing::all_aggregates(group_case);

@@ -83,9 +83,7 @@ TEST_F(HashJoin, EqualsTheOracleWhateverThePlan) {
         auto const parsed = parse_join_tuning(tuning);
         ASSERT_TRUE(parsed);
         auto options = base;
-        auto const result_edge = options.tuning.result;
         options.tuning = *parsed;
-        options.tuning.result = result_edge;
         expect_join(left, right, on_keys(ordered), options);
       }
 }
@@ -172,7 +170,6 @@ TEST_F(HashJoin, PayloadMayBeCarriedOrGathered) {
                          " batches of " + std::to_string(batch_rows));
             auto options = base;
             options.tuning = parse_join_tuning(text).value();
-            options.tuning.result = base.tuning.result;
             // Devices see neither batches nor payload, nor which rows had keys.
             bool const seen_by_devices =
                 (null_keys || testing::full_tests()) && batch_rows == 0 && tuning == std::string_view("payload=auto");
@@ -248,8 +245,8 @@ TEST_F(HashJoin, CountingIgnoresHowPairsAndRowsAreMade) {
     auto const usual = engine().join_count(left.view(), right.view(), on_keys(false), options);
     ASSERT_TRUE(usual) << usual.error().describe();
     EXPECT_EQ(usual->rows, 120'000U);
-    for (auto const* tuning : {"probe=output", "probe=instanced", "storage=runs,probe=instanced", "result=16",
-                               "payload=carry", "chunk_rows=7"}) {
+    for (auto const* tuning :
+         {"probe=output", "probe=instanced", "storage=runs,probe=instanced", "payload=carry", "chunk_rows=7"}) {
       SCOPED_TRACE(std::string(to_string(options.path)) + " " + tuning);
       options.tuning = parse_join_tuning(tuning).value();
       auto const counted = engine().join_count(left.view(), right.view(), on_keys(false), options);

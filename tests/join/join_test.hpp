@@ -15,12 +15,7 @@ namespace garuda::testing {
 
 class JoinTest : public EngineTest {
  protected:
-  /// With images small enough to be full.
-  static std::vector<JoinOptions> all_paths() {
-    auto all = EngineTest::all_paths<JoinOptions>();
-    for (auto& options : all) options.tuning.result = 64;
-    return all;
-  }
+  static std::vector<JoinOptions> all_paths() { return EngineTest::all_paths<JoinOptions>(); }
 
   static JoinSpec spec_of(JoinKind kind, bool nulls_equal = false, bool ordered = false) {
     JoinSpec spec;
@@ -58,9 +53,7 @@ class JoinTest : public EngineTest {
   }
 
   static JoinOptions tuned(JoinOptions options, char const* tuning) {
-    auto const edge = options.tuning.result;
     options.tuning = parse_join_tuning(tuning).value();
-    options.tuning.result = edge;
     return options;
   }
 };

@@ -7,8 +7,7 @@ namespace {
 
 TEST(JoinTuning, ParsesEveryKnob) {
   auto const text =
-      "address=direct,storage=runs,probe=output,build=left,payload=carry,counting=compute,upload=stage,image=64,result="
-      "32,sh_limit=2,"
+      "address=direct,storage=runs,probe=output,build=left,payload=carry,matching=compute,hash_bits=4,upload=stage,"
       "radix_bits=0,slice_rows=1000,lanes=3,chunk_rows=77";
   auto const tuning = parse_join_tuning(text);
   ASSERT_TRUE(tuning) << tuning.error().describe();
@@ -17,7 +16,8 @@ TEST(JoinTuning, ParsesEveryKnob) {
   EXPECT_EQ(tuning->probe, Probe::output);
   EXPECT_EQ(tuning->build, BuildSide::left);
   EXPECT_EQ(tuning->payload, Payload::carry);
-  EXPECT_EQ(tuning->counting, Counting::compute);
+  EXPECT_EQ(tuning->matching, Matching::compute);
+  EXPECT_EQ(tuning->hash_bits, 4U);
   EXPECT_EQ(tuning->upload, Upload::stage);
   EXPECT_EQ(tuning->radix_bits, 0);
   EXPECT_EQ(tuning->slice_rows, 1000U);
@@ -26,18 +26,18 @@ TEST(JoinTuning, ParsesEveryKnob) {
 
 TEST(JoinTuning, EmptyAndAutoAreTheDefaults) {
   EXPECT_EQ(*parse_join_tuning(""), JoinTuning{});
-  EXPECT_EQ(*parse_join_tuning("address=auto,image=auto,radix_bits=auto"), JoinTuning{});
+  EXPECT_EQ(*parse_join_tuning("address=auto,lanes=auto,radix_bits=auto"), JoinTuning{});
   EXPECT_EQ(to_string(JoinTuning{}), "");
 }
 
 TEST(JoinTuning, NamesWhatIsWrong) {
-  for (auto const* text : {"adress=direct", "address=direkt", "image=0", "image=99999999999999999999", "sh_limit=25",
-                           "radix_bits=17", "lanes", "image=6x", "=", ","}) {
+  for (auto const* text : {"adress=direct", "address=direkt", "lanes=0", "lanes=99999999999999999999", "image=64",
+                           "radix_bits=17", "lanes", "lanes=6x", "=", ","}) {
     auto const tuning = parse_join_tuning(text);
     ASSERT_FALSE(tuning) << text;
     EXPECT_EQ(tuning.error().code(), ErrorCode::usage) << text;
   }
-  EXPECT_EQ(parse_join_tuning("sh_limit=25").error().message(), "tuning value of sh_limit must be auto or 1 to 24: 25");
+  EXPECT_EQ(parse_join_tuning("lanes=257").error().message(), "tuning value of lanes must be auto or 1 to 256: 257");
 }
 
 }  // namespace

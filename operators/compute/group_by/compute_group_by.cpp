@@ -56,7 +56,7 @@ class ComputeSlice final : public vulkan::SliceWork {
   }
   Result<contract::AggregateState> aggregate(vulkan::DeviceGroups& groups,
                                              contract::AggregateInput const& input) override {
-    return slice_states(context_, groups, input, options_.tuning.spread);
+    return slice_states(context_, groups, input);
   }
 
  private:
@@ -103,7 +103,6 @@ class ComputeGroupByBackend final : public contract::GroupByBackend {
   static Result<std::unique_ptr<contract::GroupByBackend>> open(vk::Device& device, vk::PipelineStore& pipelines,
                                                                 contract::GroupByBackendOptions const& options) {
     GARUDA_EXPECTS(options.lanes > 0);
-    GARUDA_TRY(check_compute_group_by(device.traits(), options.tuning));
     std::unique_ptr<ComputeGroupByBackend> backend(new ComputeGroupByBackend(pipelines, options));
     GARUDA_TRY_ASSIGN(backend->tuning_, compute_tuning(device.traits()));
     GARUDA_TRY_ASSIGN(backend->lanes_,
@@ -130,13 +129,6 @@ class ComputeGroupByBackend final : public contract::GroupByBackend {
 };
 
 }  // namespace
-
-Result<void> check_compute_group_by(vk::DeviceTraits const& traits, GroupByTuning const& tuning) {
-  if (tuning.counting == Counting::blend)
-    return fail(ErrorCode::usage, "counting=blend was asked for, but the compute path draws nothing");
-  GARUDA_TRY(compute_tuning(traits));
-  return {};
-}
 
 std::uint64_t compute_group_by_slice_bytes(std::uint64_t rows, std::uint32_t key_words,
                                            std::uint32_t value_words) noexcept {

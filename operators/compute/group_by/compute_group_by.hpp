@@ -5,7 +5,6 @@
 
 #include "garuda/error.hpp"
 #include "operators/contract/group_by_kernel.hpp"
-#include "vk_runtime/device/device_traits.hpp"
 
 namespace garuda::vk {
 class Device;
@@ -14,9 +13,6 @@ class PipelineStore;
 
 namespace garuda::compute {
 
-/// Errors: no_device, with the reason, for a device that cannot run the compute path; usage for counting=blend.
-Result<void> check_compute_group_by(vk::DeviceTraits const& traits, GroupByTuning const& tuning);
-
 /// Device memory that a slice takes at most when every row is a group of its own. Bytes.
 std::uint64_t compute_group_by_slice_bytes(std::uint64_t rows, std::uint32_t key_words,
                                            std::uint32_t value_words) noexcept;
@@ -24,9 +20,8 @@ std::uint64_t compute_group_by_slice_bytes(std::uint64_t rows, std::uint32_t key
 /// Opens the compute path for one group-by: a lane of the device for each of `options.lanes`, with its own memory,
 /// command buffers, timeline and (where the family has several) queue. `device`, `pipelines` and what `options` refers
 /// to outlive the backend; pipelines are compiled into `pipelines` at first use. Thread-safe. Errors: those of
-/// check_compute_group_by; out_of_memory; device_failure. A kernel that
-/// does not fit the lane's share of memory, or whose values are larger than shaders see, fails with limit_exceeded: a
-/// smaller slice may fit.
+/// compute_tuning; out_of_memory; device_failure. A kernel that does not fit the lane's share of memory, or whose
+/// values are larger than shaders see, fails with limit_exceeded: a smaller slice may fit.
 Result<std::unique_ptr<contract::GroupByBackend>> open_compute_group_by(vk::Device& device,
                                                                         vk::PipelineStore& pipelines,
                                                                         contract::GroupByBackendOptions const& options);

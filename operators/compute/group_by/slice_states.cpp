@@ -115,13 +115,13 @@ class ColumnStates {
   ColumnStates(ComputeContext& context, vulkan::DeviceGroups const& groups, contract::AggregateInput const& input)
       : context_(context), groups_(groups), input_(input) {}
 
-  Result<contract::AggregateState> run(std::uint32_t spread);
+  Result<contract::AggregateState> run();
 
  private:
   Result<void> upload();
   Result<AggregatePlan> plan();
   void take_memory();
-  Result<void> add_up(AggregatePlan const& plan, std::span<ResidentAggregate const> states, std::uint32_t spread);
+  Result<void> add_up(AggregatePlan const& plan, std::span<ResidentAggregate const> states);
   void take_group(ResidentAggregate const& state, std::span<std::uint32_t const> words, std::uint32_t group);
   void take_row(std::uint32_t number, bool is_min, std::uint32_t group);
 
@@ -168,7 +168,7 @@ void ColumnStates::take_memory() {
   }
 }
 
-Result<contract::AggregateState> ColumnStates::run(std::uint32_t spread) {
+Result<contract::AggregateState> ColumnStates::run() {
   GARUDA_TRY(upload());
   GARUDA_TRY_ASSIGN(auto const planned, plan());
   take_memory();
@@ -178,14 +178,13 @@ Result<contract::AggregateState> ColumnStates::run(std::uint32_t spread) {
   GARUDA_TRY_ASSIGN(tables_, context_.device_buffer(at_once * state_bytes, "states of groups"));
   auto const states = std::span(planned.states);
   for (std::size_t first = 0; first < states.size(); first += at_once)
-    GARUDA_TRY(add_up(planned, states.subspan(first, std::min(at_once, states.size() - first)), spread));
+    GARUDA_TRY(add_up(planned, states.subspan(first, std::min(at_once, states.size() - first))));
   if (wants(contract::kSumState) && contract::is_float(input_.kind))
     sum_parts(float_parts_, input_.kind, groups_.num_groups, result_.float_sums);
   return std::move(result_);
 }
 
-Result<void> ColumnStates::add_up(AggregatePlan const& plan, std::span<ResidentAggregate const> states,
-                                  std::uint32_t spread) {
+Result<void> ColumnStates::add_up(AggregatePlan const& plan, std::span<ResidentAggregate const> states) {
   GARUDA_TRY(context_.fill(kStatesPhase, tables_, 0));
   shaders::NumberedRowsPush push{};
   push.rows.keys = groups_.ids.address();
@@ -200,8 +199,7 @@ Result<void> ColumnStates::add_up(AggregatePlan const& plan, std::span<ResidentA
     push.column.lowest_bit = state.lowest_bit;
     push.column.first_position = state.first_position;
     push.column.last_position = state.last_position;
-    bool const pays = spread == 0 ? groups_.num_rows >= kLeastSharedRows : spread > 1;
-    bool const is_shared = pays && groups_.num_groups <= slots;
+    bool const is_shared = groups_.num_rows >= kLeastSharedRows && groups_.num_groups <= slots;
     auto const rows_each = is_shared ? kSharedRowsEach : 1;
     push.rows.num_windows =
         static_cast<std::uint32_t>(groups_for(groups_.num_rows, rows_each * context_.tuning().group_size));
@@ -275,10 +273,10 @@ void ColumnStates::take_row(std::uint32_t number, bool is_min, std::uint32_t gro
 }  // namespace
 
 Result<contract::AggregateState> slice_states(ComputeContext& context, vulkan::DeviceGroups const& groups,
-                                              contract::AggregateInput const& input, std::uint32_t spread) {
+                                              contract::AggregateInput const& input) {
   auto const mark = context.lane().arena().mark();
   std::optional<ColumnStates> states(std::in_place, context, groups, input);
-  auto result = states->run(spread);
+  auto result = states->run();
   // The memory of a failed call is taken back, too, once the device is done with it.
   GARUDA_TRY(context.submissions().finish());
   states.reset();

@@ -12,11 +12,10 @@
 namespace garuda::compute {
 
 /// Adds up partial states of one column by the states of the resident group-by: groups are slots of a table, no keys
-/// are looked for. Rows of few groups are added up in shared memory first: where that pays when `spread` is 0, always
-/// above 1. Uploads the column and waits; takes its memory back. Errors: limit_exceeded when one state of each group
-/// does not fit; those of GroupByKernel.
+/// are looked for. Many rows of few groups are added up in shared memory first. Uploads the column and waits; takes its
+/// memory back. Errors: limit_exceeded when one state of each group does not fit; those of GroupByKernel.
 Result<contract::AggregateState> slice_states(ComputeContext& context, vulkan::DeviceGroups const& groups,
-                                              contract::AggregateInput const& input, std::uint32_t spread);
+                                              contract::AggregateInput const& input);
 
 /// Device memory that it takes at most, beside ids, when every row is a group of its own. Bytes.
 std::uint64_t slice_states_bytes(std::uint64_t rows, std::uint32_t value_words) noexcept;

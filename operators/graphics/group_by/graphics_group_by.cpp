@@ -15,7 +15,8 @@ namespace {
 class GraphicsGroupByBackend final : public contract::GroupByBackend {
  public:
   static Result<std::unique_ptr<GraphicsGroupByBackend>> open(vk::Device& device, vk::PipelineStore& pipelines,
-                                                              contract::GroupByBackendOptions const& options);
+                                                              contract::GroupByBackendOptions const& options,
+                                                              ImageSizes const& sizes);
 
   Result<std::unique_ptr<contract::GroupByKernel>> begin(contract::GroupSlice const& slice,
                                                          std::uint32_t lane) override;
@@ -31,20 +32,19 @@ class GraphicsGroupByBackend final : public contract::GroupByBackend {
 };
 
 Result<std::unique_ptr<GraphicsGroupByBackend>> GraphicsGroupByBackend::open(
-    vk::Device& device, vk::PipelineStore& pipelines, contract::GroupByBackendOptions const& options) {
+    vk::Device& device, vk::PipelineStore& pipelines, contract::GroupByBackendOptions const& options,
+    ImageSizes const& sizes) {
   GARUDA_EXPECTS(options.lanes > 0);
   std::unique_ptr<GraphicsGroupByBackend> backend(new GraphicsGroupByBackend(options));
   auto const& traits = device.traits();
-  GARUDA_TRY_ASSIGN(backend->limits_, group_by_limits(traits, options.tuning));
+  GARUDA_TRY_ASSIGN(backend->limits_, group_by_limits(traits, sizes));
   backend->limits_.expected_groups = options.expected_groups;
   if (!backend->limits_.blend) {
     GARUDA_TRY_ASSIGN(backend->compute_, compute::compute_tuning(traits));
   }
-  if (!backend->limits_.blend && options.stats != nullptr) {
+  if (!backend->limits_.blend && sizes.blends && options.stats != nullptr) {
     options.stats->note(
-        options.tuning.counting == Counting::compute
-            ? "counting=compute: aggregates run as compute passes"
-            : fmt::format("{} cannot blend all 32-bit float formats: aggregates run as compute passes", traits.name));
+        fmt::format("{} cannot blend all 32-bit float formats: aggregates run as compute passes", traits.name));
   }
   backend->pipelines_ = &pipelines;
   GARUDA_TRY_ASSIGN(backend->lanes_,
@@ -62,10 +62,12 @@ Result<std::unique_ptr<contract::GroupByKernel>> GraphicsGroupByBackend::begin(c
 
 }  // namespace
 
-Result<std::unique_ptr<contract::GroupByBackend>> open_graphics_group_by(
-    vk::Device& device, vk::PipelineStore& pipelines, contract::GroupByBackendOptions const& options) {
+Result<std::unique_ptr<contract::GroupByBackend>> open_graphics_group_by(vk::Device& device,
+                                                                         vk::PipelineStore& pipelines,
+                                                                         contract::GroupByBackendOptions const& options,
+                                                                         ImageSizes const& sizes) {
   GARUDA_TRY_ASSIGN(std::unique_ptr<contract::GroupByBackend> backend,
-                    GraphicsGroupByBackend::open(device, pipelines, options));
+                    GraphicsGroupByBackend::open(device, pipelines, options, sizes));
   return backend;
 }
 

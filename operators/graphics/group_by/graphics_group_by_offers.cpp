@@ -26,8 +26,7 @@ Result<contract::GroupByOffer> size(contract::GroupByInquiry const& inquiry, std
                                         inquiry.host,  inquiry.device, inquiry.requested};
   auto const& shape = inquiry.shape;
   auto offer = vulkan::device_group_by_offer(Path::graphics, inquiry);
-  if (offer.tuning.image == 0) offer.tuning.image = contract::kImageEdge;
-  GARUDA_TRY_ASSIGN(auto const limits, group_by_limits(*inquiry.facts().vulkan, offer.tuning));
+  GARUDA_TRY_ASSIGN(auto const limits, group_by_limits(*inquiry.facts().vulkan));
   if (shape.key_words > 0) {
     GARUDA_TRY_ASSIGN(offer.tuning.keys, choose_key_form(shape.key_words, options.tuning.keys, limits));
   }
@@ -69,7 +68,7 @@ Result<contract::GroupByOffers> graphics_group_by_offers(contract::GroupByInquir
 
 Result<void> describe_group_by_images(contract::GroupByShape const& shape, contract::GroupByOffer const& sizing,
                                       contract::DeviceFacts const& facts, Plan& plan) {
-  GARUDA_TRY_ASSIGN(auto const limits, group_by_limits(*facts.vulkan, sizing.tuning));
+  GARUDA_TRY_ASSIGN(auto const limits, group_by_limits(*facts.vulkan));
   auto const groups = contract::slice_groups(shape, sizing);
   if (contract::has_keys(shape)) {
     auto const words = sizing.tuning.keys == KeyForm::rowid ? 0 : contract::words_of_keys(shape);
@@ -81,8 +80,7 @@ Result<void> describe_group_by_images(contract::GroupByShape const& shape, contr
                     attachments == 1 ? "" : "s",
                     words == 0 ? "s alone" : fmt::format(" and {} key word{}", words, words == 1 ? "" : "s")));
   }
-  auto const pixels =
-      groups * group_lanes(contract::rows_a_slice(shape, sizing), groups, kLimbBytes, sizing.tuning.spread, limits);
+  auto const pixels = groups * group_lanes(contract::rows_a_slice(shape, sizing), groups, kLimbBytes, limits);
   plan.details.emplace_back(
       "aggregates", fmt::format("{}, about {} draws a row into {} pixels",
                                 limits.blend ? "by blending" : "by compute passes", draws_a_row(shape), pixels));

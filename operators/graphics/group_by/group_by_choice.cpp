@@ -46,24 +46,19 @@ bool blends_all(vk::DeviceTraits const& traits) {
 
 }  // namespace
 
-Result<GroupByLimits> group_by_limits(vk::DeviceTraits const& traits, GroupByTuning const& tuning) {
+Result<GroupByLimits> group_by_limits(vk::DeviceTraits const& traits, ImageSizes const& sizes) {
   if (traits.limits.max_workgroup_invocations < shaders::kGroupSize) {
     return fail(ErrorCode::no_device,
                 fmt::format("the graphics group-by needs workgroups of {} invocations, {} has {}", shaders::kGroupSize,
                             traits.name, traits.limits.max_workgroup_invocations));
   }
   GroupByLimits limits;
-  limits.blend = blends_all(traits) && tuning.counting != Counting::compute;
-  if (tuning.counting == Counting::blend && !limits.blend) {
-    return fail(
-        ErrorCode::no_device,
-        fmt::format("counting=blend needs R32_SFLOAT, R32G32_SFLOAT and R32G32B32A32_SFLOAT to be blendable: {}",
-                    traits.name));
-  }
+  limits.blend = sizes.blends && blends_all(traits);
+  limits.spread = sizes.spread;
   // Compute passes then have to run.
   if (!limits.blend) GARUDA_TRY(compute::compute_tuning(traits));
   auto const extent = traits.max_render_extent();
-  limits.images.hash_extent = std::min(tuning.image == 0 ? vulkan::kDefaultImageExtent : tuning.image, extent);
+  limits.images.hash_extent = std::min(sizes.hash_extent, extent);
   limits.images.max_pixels = vulkan::kMostPixels;
   limits.accumulator_extent = std::min(std::max(limits.images.hash_extent, kSmallestAccumulatorExtent), extent);
   limits.max_attachments = std::min(traits.limits.max_color_attachments, kMaxKeyAttachments);
@@ -97,14 +92,14 @@ std::uint64_t first_image_rows(std::uint64_t rows, GroupByLimits const& limits) 
   return limits.expected_groups == 0 ? rows : std::min(rows, limits.expected_groups);
 }
 
-std::uint32_t group_lanes(std::uint64_t rows, std::uint64_t groups, std::uint32_t texel_bytes, std::uint32_t spread,
+std::uint32_t group_lanes(std::uint64_t rows, std::uint64_t groups, std::uint32_t texel_bytes,
                           GroupByLimits const& limits) noexcept {
   if (!limits.blend) return 1;
   auto [pixels, lanes] = spread_of(rows, groups, texel_bytes);
   pixels = std::min(pixels, rows / kLeastLaneRows);
-  if (spread != 0) {
+  if (limits.spread != 0) {
     pixels = std::min(kMostSpreadPixels, rows);
-    lanes = spread;
+    lanes = limits.spread;
   }
   return static_cast<std::uint32_t>(std::max<std::uint64_t>(std::min(pixels / groups, lanes), 1));
 }

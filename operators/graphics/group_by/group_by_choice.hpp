@@ -19,15 +19,16 @@ struct GroupByLimits {
   std::uint32_t max_attachments = 0;     ///< of a hash image with key words in it
   std::uint64_t max_buffer_bytes = 0;    ///< that a shader sees
   bool blend = false;                    ///< aggregates by blending; else by compute passes
+  std::uint32_t spread = 0;              ///< ImageSizes::spread
   std::uint64_t expected_groups = 0;     ///< of a slice; 0: as many as rows
 
   friend bool operator==(GroupByLimits const&, GroupByLimits const&) = default;
 };
 
-/// Limits of a device under a tuning. The extent of the tuning bounds accumulators, too, but not below 64 pixels.
-/// Errors: no_device, with the reason, when the device lacks what the tuning asks for (blending of the 32-bit float
-/// formats), what compute passes need where it does not blend, or workgroups of 256 invocations.
-Result<GroupByLimits> group_by_limits(vk::DeviceTraits const& traits, GroupByTuning const& tuning);
+/// Limits of a device. The extent of hash images bounds accumulators, too, but not below 64 pixels.
+/// Errors: no_device, with the reason, when the device lacks what compute passes need where it does not blend the
+/// 32-bit float formats, or workgroups of 256 invocations.
+Result<GroupByLimits> group_by_limits(vk::DeviceTraits const& traits, ImageSizes const& sizes = {});
 
 /// Colour attachments of a hash image that holds the row and `num_words` key words (GARUDA §4.2.1).
 constexpr std::uint32_t key_attachments(std::uint32_t num_words) noexcept { return (1 + num_words + 3) / 4; }
@@ -48,9 +49,9 @@ std::uint64_t first_image_rows(std::uint64_t rows, GroupByLimits const& limits) 
 inline constexpr std::uint32_t kLimbBytes = 32;
 
 /// Lanes of every group in draws of `rows` rows to the pixels of `groups` groups, of `texel_bytes` in all attachments:
-/// enough to spread few groups over some thousand pixels, or `spread` while that takes at most 2^20 pixels and one a
-/// row. At least 1.
-std::uint32_t group_lanes(std::uint64_t rows, std::uint64_t groups, std::uint32_t texel_bytes, std::uint32_t spread,
+/// enough to spread few groups over some thousand pixels, or `limits.spread` while that takes at most 2^20 pixels and
+/// one a row. At least 1.
+std::uint32_t group_lanes(std::uint64_t rows, std::uint64_t groups, std::uint32_t texel_bytes,
                           GroupByLimits const& limits) noexcept;
 
 /// Lanes of a group of more than kPixelRows rows, where group_lanes has fewer, in sums over a slice of `rows` rows: row

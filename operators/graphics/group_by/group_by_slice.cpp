@@ -48,10 +48,10 @@ Result<void> GroupBySlice::start_grouping(contract::GroupSlice const& slice) {
 
 Result<contract::AggregateState> GroupBySlice::aggregate(vulkan::DeviceGroups& groups,
                                                          contract::AggregateInput const& input) {
-  if (!context_.limits().blend) return compute::slice_states(compute_, groups, input, options_.tuning.spread);
+  if (!context_.limits().blend) return compute::slice_states(compute_, groups, input);
   bool const counts_rows = (input.states & contract::kCountState) != 0 && input.validity.empty();
   bool const needs_lanes =
-      (input.states & contract::kSumState) != 0 && sum_lanes(groups.num_rows, options_.tuning.spread) > 1;
+      (input.states & contract::kSumState) != 0 && sum_lanes(groups.num_rows, context_.limits().spread) > 1;
   if (counts_rows || needs_lanes) GARUDA_TRY(count_rows(groups));
   auto& arena = context_.lane().arena();
   auto const mark = arena.mark();

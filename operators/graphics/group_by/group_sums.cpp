@@ -88,9 +88,8 @@ Result<void> GroupSums::find_spans(GroupContext& context) {
 
 Result<void> GroupSums::allot_pixels(GroupContext& context) {
   auto const num_groups = groups_.num_groups;
-  auto const spread = context.tuning().spread;
-  lanes_ = group_lanes(groups_.num_rows, num_groups, kLimbBytes, spread, context.limits());
-  auto const many_lanes = sum_lanes(groups_.num_rows, spread);
+  lanes_ = group_lanes(groups_.num_rows, num_groups, kLimbBytes, context.limits());
+  auto const many_lanes = sum_lanes(groups_.num_rows, context.limits().spread);
   GARUDA_EXPECTS(many_lanes == 1 || groups_.group_rows);
   shaders::AllotPush const push{num_groups, windows_each(), lanes_, std::max(lanes_, many_lanes)};
   GARUDA_TRY_ASSIGN(auto const counts, context.buffer(std::uint64_t{num_groups} * 4, "pixels of groups"));

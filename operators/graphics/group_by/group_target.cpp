@@ -10,8 +10,7 @@ Result<GroupTarget> GroupTarget::create(GroupContext& context, vulkan::DeviceGro
   target.layers_ = layers;
   auto const format_bytes = format == VK_FORMAT_R32G32B32A32_SFLOAT ? 16U : format == VK_FORMAT_R32G32_SFLOAT ? 8U : 4U;
   auto const texel_bytes = format_bytes * layers;
-  target.lanes_ =
-      group_lanes(groups.num_rows, groups.num_groups, texel_bytes, context.tuning().spread, context.limits());
+  target.lanes_ = group_lanes(groups.num_rows, groups.num_groups, texel_bytes, context.limits());
   auto const group_bytes = std::uint64_t{texel_bytes} * target.lanes_;
   // Folding takes at least the image's own share, so that one group always fits.
   auto const pixels = std::uint64_t{groups.num_groups} * target.lanes_;

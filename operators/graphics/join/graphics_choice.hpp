@@ -47,6 +47,19 @@ inline constexpr double kRunReads = 8;
 /// Steps of a binary search in the prefix sum that miss the cache: neighbours share all but the last.
 inline constexpr double kSearchReads = 1.5;
 
+/// Sizes of images, and whether counts and sums are blended where the device can. Tests make images small, so that few
+/// rows fill them, and do without blending, as devices that cannot blend floats have to.
+struct ImageSizes {
+  std::uint32_t hash_extent = vulkan::kDefaultImageExtent;     ///< greatest width and height of a hash image, pixels
+  std::uint32_t result_extent = vulkan::kDefaultResultExtent;  ///< greatest width and height of the result FBO, texels
+  std::uint32_t stack_layers = 8;  ///< images in a stack before it is probed and restarted, 1…24 (GARUDA §5)
+  /// Accumulator pixels that a block of rows of one group is spread over; 0: as many as the groups leave room for.
+  std::uint32_t spread = 0;
+  bool blends = true;
+
+  friend bool operator==(ImageSizes const&, ImageSizes const&) = default;
+};
+
 /// What a device and a tuning allow the graphics join.
 struct GraphicsLimits {
   std::uint32_t hash_extent = 0;    ///< greatest width and height of a hash image
@@ -63,9 +76,10 @@ struct GraphicsLimits {
 };
 
 /// Limits of a device under a tuning.
-/// Errors: usage for contradictory tunings (runs have no layers to instance); no_device, with the reason, when the
-/// device lacks what the tuning asks for (blending of R32_SFLOAT).
-Result<GraphicsLimits> graphics_limits(vk::DeviceTraits const& traits, JoinTuning const& tuning);
+/// Errors: usage for contradictory tunings (runs have no layers to instance); no_device for a device without workgroups
+/// of 256 invocations.
+Result<GraphicsLimits> graphics_limits(vk::DeviceTraits const& traits, JoinTuning const& tuning,
+                                       ImageSizes const& sizes = {});
 
 /// Share of a hash image's pixels that rows may fill: about 20 % expected collisions (GARUDA §5).
 inline constexpr double kHashFill = 0.4;
@@ -131,8 +145,14 @@ StorageChoice choose_storage(std::uint64_t build_rows, std::uint64_t probe_rows,
 Probe choose_probe(Storage storage, std::uint64_t probe_rows, std::uint64_t layers, std::uint64_t output_rows,
                    Probe asked, RasterCosts const& costs = {}) noexcept;
 
-/// Images of one stack slice: the tuning's limit, the device's, and what `budget_bytes` of memory and the largest image
-/// hold; at least 1.
+/// Bytes of an output position of a window, on the device and in its copy for the host.
+inline constexpr std::uint64_t kWindowBytes = 16;
+/// Bytes that a window is given room for where memory is short: an output position for each of `rows` probe rows, at
+/// most a result FBO.
+std::uint64_t least_window_bytes(std::uint64_t rows, GraphicsLimits const& limits) noexcept;
+
+/// Images of one stack slice: the limit of stacks, the device's, and what `budget_bytes` of memory and the largest
+/// image hold; at least 1.
 std::uint32_t layers_per_slice(vulkan::ImageShape const& image, std::uint32_t key_bits, std::uint64_t layers,
                                std::uint64_t budget_bytes, GraphicsLimits const& limits) noexcept;
 

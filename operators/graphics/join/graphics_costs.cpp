@@ -52,7 +52,6 @@ std::string to_string(GraphicsWay const& way) {
   tuning.storage = way.storage;
   tuning.probe = way.probe;
   if (way.matching == Matching::compute) tuning.matching = way.matching;
-  if (way.counting == Counting::compute) tuning.counting = way.counting;
   return to_string(tuning);
 }
 
@@ -67,8 +66,7 @@ contract::PhaseCosts graphics_join_costs(contract::JoinShape const& shape, Graph
   auto const is_stack = way.storage == Storage::stack;
   auto const layers = is_stack ? clashes.layers : 1;
   auto const points = layers * probe;  // instances of the probe side
-  bool const is_blended = way.counting != Counting::compute;
-  auto const counted = is_blended ? contract::random_blend_ns(build, rates) + contract::clear_ns(cut.pixels, rates)
+  auto const counted = way.blends ? contract::random_blend_ns(build, rates) + contract::clear_ns(cut.pixels, rates)
                                   : contract::atomic_ns(build, rates) + contract::stream_ns(4 * cut.pixels, rates);
   auto const statistics = counted + contract::stream_ns(4 * cut.pixels, rates);
   auto const stack_build = contract::random_ns(clashes.drawn, rates) +
@@ -93,7 +91,7 @@ contract::PhaseCosts graphics_join_costs(contract::JoinShape const& shape, Graph
       (is_output ? contract::read_ns((1 + kSearchReads) * out, rates) : matched_rows + contract::read_ns(out, rates)) +
       contract::stream_ns(8 * out, rates);
   bool const is_drawn = way.matching != Matching::compute;
-  bool const count_is_drawn = is_drawn && (is_blended || !is_stack);
+  bool const count_is_drawn = is_drawn && (way.blends || !is_stack);
   auto const keys_bytes = (build + probe) * shape.key_bits / 8.0;
   return {{"start", host.query_ns},
           {"encode", contract::encode_ns(contract::rows_of(shape), host)},

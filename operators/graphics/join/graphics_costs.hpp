@@ -15,9 +15,9 @@ struct GraphicsWay {
   Storage storage = Storage::stack;
   Probe probe = Probe::output;
   Matching matching = Matching::draw;
-  Counting counting = Counting::blend;  ///< of statistics and, where matches are drawn, of stack counts
+  bool blends = true;  ///< statistics and stack counts are blended, else added up by compute passes
 };
-/// "address=direct,storage=runs,probe=output", "…,matching=compute,counting=compute".
+/// "address=direct,storage=runs,probe=output", "…,matching=compute".
 std::string to_string(GraphicsWay const& way);
 
 contract::PhaseCosts graphics_join_costs(contract::JoinShape const& shape, GraphicsWay const& way,

@@ -17,7 +17,8 @@ namespace {
 class GraphicsBackend final : public contract::JoinBackend {
  public:
   static Result<std::unique_ptr<GraphicsBackend>> open(vk::Device& device, vk::PipelineStore& pipelines,
-                                                       contract::BackendOptions const& options);
+                                                       contract::BackendOptions const& options,
+                                                       ImageSizes const& sizes);
 
   Result<std::unique_ptr<contract::JoinKernel>> begin(contract::JoinSlice const& slice, std::uint32_t lane) override;
 
@@ -31,13 +32,14 @@ class GraphicsBackend final : public contract::JoinBackend {
 };
 
 Result<std::unique_ptr<GraphicsBackend>> GraphicsBackend::open(vk::Device& device, vk::PipelineStore& pipelines,
-                                                               contract::BackendOptions const& options) {
+                                                               contract::BackendOptions const& options,
+                                                               ImageSizes const& sizes) {
   GARUDA_EXPECTS(options.lanes > 0 && (options.key_bits == 32 || options.key_bits == 64));
   std::unique_ptr<GraphicsBackend> backend(new GraphicsBackend(options));
   auto const& traits = device.traits();
-  GARUDA_TRY_ASSIGN(backend->limits_, graphics_limits(traits, options.tuning));
+  GARUDA_TRY_ASSIGN(backend->limits_, graphics_limits(traits, options.tuning, sizes));
   if (options.rates) backend->limits_.costs = raster_costs(*options.rates, options.tuning.matching);
-  if (!backend->limits_.blend && options.tuning.counting == Counting::automatic && options.stats != nullptr) {
+  if (!traits.format(vk::PixelFormat::r32_sfloat).blend && options.stats != nullptr) {
     options.stats->note(
         fmt::format("{} cannot blend R32_SFLOAT: statistics and stack counts run as compute passes", traits.name));
   }
@@ -58,8 +60,10 @@ Result<std::unique_ptr<contract::JoinKernel>> GraphicsBackend::begin(contract::J
 }  // namespace
 
 Result<std::unique_ptr<contract::JoinBackend>> open_graphics_join(vk::Device& device, vk::PipelineStore& pipelines,
-                                                                  contract::BackendOptions const& options) {
-  GARUDA_TRY_ASSIGN(std::unique_ptr<contract::JoinBackend> backend, GraphicsBackend::open(device, pipelines, options));
+                                                                  contract::BackendOptions const& options,
+                                                                  ImageSizes const& sizes) {
+  GARUDA_TRY_ASSIGN(std::unique_ptr<contract::JoinBackend> backend,
+                    GraphicsBackend::open(device, pipelines, options, sizes));
   return backend;
 }
 

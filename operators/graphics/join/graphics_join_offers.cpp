@@ -13,28 +13,16 @@
 namespace garuda::graphics {
 namespace {
 
-constexpr std::uint32_t kResultEdge = 2048;
-constexpr std::uint32_t kStackLimit = 8;
-
 bool is_dense(contract::JoinShape const& shape) {
   auto const rows = std::max<std::uint64_t>(vulkan::larger_side(shape), 1);
   auto const range = std::max(shape.key_range_left, shape.key_range_right);
   return range != 0 && range / 8 <= rows;
 }
 
-/// Fills in what the tuning leaves open.
-JoinTuning graphics_tuning(JoinTuning tuning) {
-  if (tuning.image == 0) tuning.image = contract::kImageEdge;
-  if (tuning.result == 0) tuning.result = kResultEdge;
-  if (tuning.sh_limit == 0) tuning.sh_limit = kStackLimit;
-  return tuning;
-}
-
 /// Device bytes that one slice of `rows` rows a side takes with a full stack.
-std::uint64_t full_slice_bytes(std::uint64_t rows, contract::JoinShape const& shape, JoinTuning const& tuning,
-                               GraphicsLimits const& limits) {
+std::uint64_t full_slice_bytes(std::uint64_t rows, contract::JoinShape const& shape, GraphicsLimits const& limits) {
   auto const image_bytes = hash_image(std::max<std::uint64_t>(rows, 1), limits).pixels() * (shape.key_bits / 4);
-  return slice_bytes(rows, rows, shape.key_bits, limits) + (tuning.sh_limit - 1) * image_bytes;
+  return slice_bytes(rows, rows, shape.key_bits, limits) + (limits.max_layers - 1) * image_bytes;
 }
 
 Result<contract::JoinOffer> size(contract::JoinInquiry const& inquiry, std::int32_t radix_bits) {
@@ -44,11 +32,10 @@ Result<contract::JoinOffer> size(contract::JoinInquiry const& inquiry, std::int3
                                      inquiry.host,  inquiry.device, inquiry.requested};
   auto const& shape = inquiry.shape;
   auto offer = vulkan::device_join_offer(Path::graphics, inquiry);
-  offer.tuning = graphics_tuning(offer.tuning);
   GARUDA_TRY_ASSIGN(auto const limits, graphics_limits(*inquiry.facts().vulkan, offer.tuning));
   auto const hash_rows = static_cast<std::uint64_t>(static_cast<double>(most_hash_pixels(limits)) * kHashFill);
   vulkan::size_device_join(
-      forced, offer, [&](std::uint64_t rows) { return full_slice_bytes(rows, shape, offer.tuning, limits); },
+      forced, offer, [&](std::uint64_t rows) { return full_slice_bytes(rows, shape, limits); },
       is_dense(shape) ? most_direct_pixels(limits) : hash_rows);
   return offer;
 }
@@ -67,17 +54,10 @@ std::optional<double> pixels_of(contract::JoinShape const& shape, Address addres
   return static_cast<double>(parts * chosen->image.pixels());
 }
 
-/// Whether matches may be found so: what was not measured is drawn, unless compute passes are asked for.
+/// Whether matches may be found so: without measured rates they are drawn, unless compute passes are asked for.
 bool is_open(Matching matching, JoinTuning const& tuning, bool is_measured) {
   if (tuning.matching != Matching::automatic) return matching == tuning.matching;
   return matching == Matching::draw || is_measured;
-}
-
-/// The same of what counts; matches that are drawn leave statistics to blending unless these are asked for otherwise.
-bool is_open(Counting counting, Matching matching, JoinTuning const& tuning, bool is_measured, bool can_blend) {
-  if (!can_blend) return counting == Counting::compute;
-  if (tuning.counting != Counting::automatic) return counting == tuning.counting;
-  return counting == Counting::blend || (is_measured && matching == Matching::compute);
 }
 
 /// The ways that the tuning and the device leave open.
@@ -95,9 +75,8 @@ std::vector<GraphicsWay> ways_of(JoinTuning const& tuning, bool is_measured, boo
         // Runs have no layers to instance.
         if (storage == Storage::runs && probe != Probe::output) continue;
         for (auto const matching : {Matching::draw, Matching::compute})
-          for (auto const counting : {Counting::blend, Counting::compute})
-            if (is_open(matching, tuning, is_measured) && is_open(counting, matching, tuning, is_measured, can_blend))
-              ways.push_back({address, storage, probe, matching, counting});
+          if (is_open(matching, tuning, is_measured))
+            ways.push_back({address, storage, probe, matching, can_blend && matching == Matching::draw});
       }
   return ways;
 }
@@ -107,7 +86,8 @@ Result<void> add_ways(contract::JoinInquiry const& inquiry, contract::JoinOffer 
   auto const& facts = inquiry.facts();
   GARUDA_TRY_ASSIGN(auto const limits, graphics_limits(*facts.vulkan, sized.tuning));
   auto cut = vulkan::cut_join(inquiry, sized);
-  for (auto const& way : ways_of(sized.tuning, facts.measured.has_value(), limits.blend)) {
+  for (auto const& way :
+       ways_of(sized.tuning, facts.measured.has_value(), facts.vulkan->format(vk::PixelFormat::r32_sfloat).blend)) {
     auto const pixels = pixels_of(inquiry.shape, way.address, sized, limits);
     if (!pixels && sized.tuning.address != Address::direct) continue;
     cut.pixels = pixels.value_or(0);
@@ -115,8 +95,6 @@ Result<void> add_ways(contract::JoinInquiry const& inquiry, contract::JoinOffer 
     offer.candidate.choices = fmt::format("{},{}", to_string(way), vulkan::to_string(cut));
     contract::set_phases(offer.candidate, graphics_join_costs(inquiry.shape, way, cut, facts.rates(), inquiry.host));
     if (way.matching == Matching::compute) offer.tuning.matching = way.matching;
-    // What the device cannot blend is counted so in any case, and remarked on.
-    if (way.counting == Counting::compute && limits.blend) offer.tuning.counting = way.counting;
   }
   return {};
 }

@@ -9,8 +9,8 @@ namespace garuda::graphics {
 namespace {
 
 std::uint64_t budget_for_rest(SliceSide const& probe, GraphicsLimits const& limits) {
-  // CountFBO, matches, offsets and bitmap of the probe rows; result FBO and its copy.
-  return std::uint64_t{probe.rows()} * 20 + std::uint64_t{limits.result_extent} * limits.result_extent * 16;
+  // CountFBO, matches, offsets and bitmap of the probe rows; a window.
+  return std::uint64_t{probe.rows()} * 20 + least_window_bytes(probe.rows(), limits);
 }
 
 }  // namespace

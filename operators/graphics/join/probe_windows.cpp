@@ -23,7 +23,9 @@ Result<ProbeWindows> ProbeWindows::create(KernelContext& context, Probe probe, s
   ProbeWindows windows;
   windows.probe_ = probe;
   auto const extent = context.limits().result_extent;
-  auto texels = std::min(most_positions, std::uint64_t{extent} * extent);
+  // Half of what is left: an image's last row may be empty but for a texel.
+  auto const room = std::max<std::uint64_t>(context.bytes_left() / kWindowBytes / 2, 1);
+  auto texels = std::min({most_positions, std::uint64_t{extent} * extent, room});
   GARUDA_TRY(context.halved_until_it_fits(texels, 1, [&](std::uint64_t n) -> Result<void> {
     windows.shape_ = vulkan::image_for(n, extent);
     auto const bytes = windows.shape_.pixels() * sizeof(MatchedRows);
