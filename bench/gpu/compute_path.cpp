@@ -46,15 +46,15 @@ std::string describe_join(compute::ComputeTuning const& tuning, std::string cons
 }
 
 std::string describe_group_by(compute::ColumnGroupBy const& group_by) {
-  constexpr std::array kWays{"auto", "shared", "table", "partitioned"};
+  constexpr std::array kMethods{"auto", "hash", "partitioned", "sorted", "shared"};
   constexpr std::array kForms{"no keys", "plain keys", "packed keys", "numbered keys"};
   auto const& grouping = group_by.grouping();
   auto text =
       fmt::format("{} of {} bits, {}{}", kForms.at(static_cast<std::size_t>(group_by.key_form())), group_by.key_bits(),
                   group_by.num_batches() == 1 ? std::string() : fmt::format("{} turns, ", group_by.num_batches()),
-                  kWays.at(static_cast<std::size_t>(grouping.way)));
-  if (grouping.way == compute::ResidentWay::partitioned) text += fmt::format(" by {} bits", grouping.radix_bits);
-  if (grouping.way != compute::ResidentWay::table)
+                  kMethods.at(static_cast<std::size_t>(grouping.method)));
+  if (grouping.method == GroupMethod::partitioned) text += fmt::format(" by {} bits", grouping.radix_bits);
+  if (grouping.method != GroupMethod::hash)
     text += fmt::format(", {} x {} slots in shared memory, workgroups of {} x {} rows a tile, windows of {} rows",
                         grouping.slots, grouping.copies, grouping.group_size, grouping.items, grouping.window_rows);
   return text + fmt::format(", table of {} slots", grouping.table_slots);

@@ -85,9 +85,8 @@ compute::ColumnGroupBySpec spec_of(DeviceTableState const& table, resolve::Resol
   compute::ColumnGroupBySpec spec;
   spec.rows = table.rows;
   spec.expected_groups = options.expected_rows;
-  spec.order = ordered                                        ? compute::GroupOrder::first_row
-               : options.tuning.method == GroupMethod::sorted ? compute::GroupOrder::key
-                                                              : compute::GroupOrder::any;
+  spec.ordered = ordered;
+  spec.method = options.tuning.method;
   // Counts last: columns whose values are read know their nulls, too.
   std::vector<std::size_t> places;
   spec.aggregates.resize(columns.aggregates.size());
@@ -182,29 +181,10 @@ Result<void> fail_overflow(compute::ComputeContext& context, compute::ColumnGrou
   return tl::unexpected<Error>(resolve::sum_overflow(aggregate, row.view()));
 }
 
-/// As the passes' own tuning says it.
-std::string_view forced_grouping(GroupMethod method) {
-  switch (method) {
-    case GroupMethod::hash:
-      return "grouping=table";
-    case GroupMethod::partitioned:
-      return "grouping=partitioned";
-    case GroupMethod::shared:
-      return "grouping=shared";
-    case GroupMethod::automatic:
-    case GroupMethod::sorted:
-      break;
-  }
-  return "";
-}
-
 }  // namespace
 
 Result<DeviceTable> group_device_table(DeviceTableState const& table, resolve::ResolvedGroupBy const& columns,
                                        bool ordered, GroupByOptions const& options, contract::StatsSink& stats) {
-  if (ordered && options.tuning.method == GroupMethod::sorted)
-    return fail(ErrorCode::usage,
-                "groups come in the order of their first rows or of their keys: ordered, method=sorted");
   if (table.rows > kMostGroupedRows)
     return fail(ErrorCode::limit_exceeded,
                 fmt::format("a table grouped on a device has at most 2^30 rows: {}", table.rows));
@@ -215,9 +195,8 @@ Result<DeviceTable> group_device_table(DeviceTableState const& table, resolve::R
   result->device = table.device;
   describe(table, columns, *result);
   auto const strings = strings_of_keys(table, columns);
-  GARUDA_TRY_ASSIGN(auto const lane,
-                    compute::ComputeLane::open(*open.device, *open.pipelines, forced_grouping(options.tuning.method),
-                                               options.control, &stats, options.device_memory_limit_bytes));
+  GARUDA_TRY_ASSIGN(auto const lane, compute::ComputeLane::open(*open.device, *open.pipelines, options.control, &stats,
+                                                                options.device_memory_limit_bytes));
   auto& context = lane->context();
   if (table.rows == 0) {
     GARUDA_TRY(keep_empty(context, columns, strings, *result));

@@ -73,7 +73,7 @@ Result<void> build_index(DeviceTableState& table, std::string const& name, Contr
   if (find_index(table, column) != nullptr) return {};
   auto const& stored = table.stored[column.stored];
   auto const& open = table.device.open;
-  GARUDA_TRY_ASSIGN(auto const lane, compute::ComputeLane::open(*open.device, *open.pipelines, "", control, nullptr));
+  GARUDA_TRY_ASSIGN(auto const lane, compute::ComputeLane::open(*open.device, *open.pipelines, control, nullptr));
   auto& context = lane->context();
   DeviceTableState::Index index;
   index.column = column;

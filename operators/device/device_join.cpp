@@ -187,7 +187,7 @@ Result<std::uint64_t> count_pairs(compute::ComputeContext& context, MovedSides c
 Result<std::unique_ptr<compute::ComputeLane>> open_lane(resolve::JoinRequest const& request,
                                                         contract::StatsSink* stats) {
   auto const& open = request.left.resident()->device.open;
-  return compute::ComputeLane::open(*open.device, *open.pipelines, "", request.options.control, stats,
+  return compute::ComputeLane::open(*open.device, *open.pipelines, request.options.control, stats,
                                     request.options.device_memory_limit_bytes);
 }
 

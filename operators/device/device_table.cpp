@@ -90,7 +90,7 @@ Result<void> copy_up(ColumnUpload const& upload, std::span<UploadedStrings const
   auto const begin = std::chrono::steady_clock::now();
   bool const pinned = strings.empty() && upload.is_pinned(*open.device);
   GARUDA_TRY_ASSIGN(auto const lane,
-                    compute::ComputeLane::open(*open.device, *open.pipelines, "", options.control, nullptr));
+                    compute::ComputeLane::open(*open.device, *open.pipelines, options.control, nullptr));
   auto const bytes = bytes_of(state);
   GARUDA_TRY_ASSIGN(auto const team,
                     vulkan::open_copy_team(*open.device, vk::CopyDirection::up,
@@ -223,7 +223,7 @@ std::vector<std::size_t> all_columns(DeviceTableState const& table) {
 Result<DownloadedColumns> download_columns(DeviceTableState const& table, std::span<std::size_t const> columns,
                                            Control const& control) {
   auto const& open = table.device.open;
-  GARUDA_TRY_ASSIGN(auto const lane, compute::ComputeLane::open(*open.device, *open.pipelines, "", control, nullptr));
+  GARUDA_TRY_ASSIGN(auto const lane, compute::ComputeLane::open(*open.device, *open.pipelines, control, nullptr));
   bool const has_strings = std::ranges::any_of(columns, [&](auto c) { return table.columns[c].strings != nullptr; });
   auto const most_rows = has_strings ? std::min(table.rows, compute::kMaxScanElements) : table.rows;
   GARUDA_TRY_ASSIGN(auto strings, StringDownload::create(lane->context(), table, columns, most_rows));

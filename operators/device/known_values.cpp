@@ -36,7 +36,7 @@ std::uint64_t value_of(DeviceValueKind kind, std::uint64_t image) {
 
 Result<std::unique_ptr<compute::ComputeLane>> open_lane_of(DeviceTableState const& table, Control const& control) {
   auto const& open = table.device.open;
-  return compute::ComputeLane::open(*open.device, *open.pipelines, "", control, nullptr);
+  return compute::ComputeLane::open(*open.device, *open.pipelines, control, nullptr);
 }
 
 Result<compute::ValueRange> read_range(DeviceTableState const& table, compute::DeviceValues const& values,

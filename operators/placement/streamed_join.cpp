@@ -142,7 +142,7 @@ class StreamedJoin final : public JoinResult {
     {
       run::PhaseTimer const timer(recorder_, "open");
       GARUDA_TRY_ASSIGN(
-          lane_, compute::ComputeLane::open(*open_.device, *open_.pipelines, "", control_, &recorder_, device_limit_));
+          lane_, compute::ComputeLane::open(*open_.device, *open_.pipelines, control_, &recorder_, device_limit_));
       GARUDA_TRY(take_memory());
       GARUDA_TRY(open_teams());
     }

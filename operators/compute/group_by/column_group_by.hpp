@@ -11,20 +11,14 @@
 
 namespace garuda::compute {
 
-/// In which order groups come.
-enum class GroupOrder : std::uint8_t {
-  any,
-  first_row,  ///< of their first rows
-  key,        ///< of their keys, column by column; null comes first, NaN last
-};
-
 /// What is grouped. Columns stay in place while it runs.
 struct ColumnGroupBySpec {
   std::uint64_t rows = 0;          ///< 1 to 2^30
   std::vector<DeviceValues> keys;  ///< none: one group of all rows
   std::vector<DeviceValues> values;
   std::vector<DeviceAggregate> aggregates;
-  GroupOrder order = GroupOrder::any;
+  bool ordered = false;  ///< groups come in the order of their first rows, else in any
+  GroupMethod method = GroupMethod::automatic;
   std::uint64_t expected_groups = 0;  ///< about; 0: estimated from a sample
 };
 
@@ -40,8 +34,8 @@ struct GroupedColumn {
 /// values in the end (AggregateFinish). Sums of floats are exact and rounded once.
 class ColumnGroupBy {
  public:
-  /// Blocks: reads the ranges of columns where keys or sums need them. Errors: limit_exceeded, out_of_memory;
-  /// invalid_input for groups in the order of keys that do not fit 64 bits; usage for a tuning that keys do not allow.
+  /// Blocks: reads the ranges of columns where keys or sums need them. Errors: limit_exceeded, out_of_memory; usage for
+  /// method sorted, and for a method that keys do not allow.
   static Result<ColumnGroupBy> create(ComputeContext& context, ColumnGroupBySpec spec);
 
   /// Groups and waits for what has to be known on the host; as often as wanted, with the same columns and contents.

@@ -140,7 +140,7 @@ std::vector<vk::SpecConstant> constants_of(std::vector<ResidentAggregate> const&
 
 PassShape aggregate_shape(std::vector<ResidentAggregate> const& aggregates, std::uint32_t key_words,
                           ResidentGrouping const& grouping, ComputeTuning const& tuning) {
-  bool const in_table = grouping.way == ResidentWay::table;
+  bool const in_table = grouping.method == GroupMethod::hash;
   PassShape shape{in_table ? "compute/group_by/aggregate_table.comp" : "compute/group_by/aggregate_rows.comp",
                   grouping.group_size, grouping.items, sizeof(shaders::GroupRowsPush),
                   constants_of(aggregates, key_words)};
@@ -148,7 +148,7 @@ PassShape aggregate_shape(std::vector<ResidentAggregate> const& aggregates, std:
   shape.constants.push_back({shaders::kSpecSlots, grouping.slots});
   shape.constants.push_back({shaders::kSpecCopies, grouping.copies});
   shape.constants.push_back({shaders::kSpecFullApart, tuning.full_tiles_apart ? 1U : 0U});
-  shape.constants.push_back({shaders::kSpecPartitions, grouping.way == ResidentWay::partitioned ? 1U : 0U});
+  shape.constants.push_back({shaders::kSpecPartitions, grouping.method == GroupMethod::partitioned ? 1U : 0U});
   return shape;
 }
 
@@ -168,20 +168,21 @@ std::uint32_t resident_state_words(std::vector<ResidentAggregate> const& aggrega
 }
 
 ResidentGrouping choose_resident_grouping(std::uint64_t rows, std::uint64_t groups, std::uint32_t state_words,
-                                          ComputeTuning const& tuning) noexcept {
+                                          GroupMethod asked, ComputeTuning const& tuning) noexcept {
   ResidentGrouping grouping;
   auto const expected = std::clamp<std::uint64_t>(groups, 1, rows);
   auto const most = most_slots(state_words, 1, tuning);
   auto const room = kMostFill * static_cast<double>(most);
-  grouping.way = static_cast<ResidentWay>(tuning.group_by_way);
-  if (grouping.way == ResidentWay::automatic) {
+  grouping.groups = expected;
+  grouping.method = asked;
+  if (grouping.method == GroupMethod::automatic) {
     bool const few = static_cast<double>(expected) <= room && rows >= kLeastRowsShared;
-    grouping.way = few && tuning.group_by_in_shared                ? ResidentWay::shared
-                   : rows < kFewRows || !tuning.group_by_in_shared ? ResidentWay::table
-                                                                   : ResidentWay::partitioned;
+    grouping.method = few && tuning.group_by_in_shared                ? GroupMethod::shared
+                      : rows < kFewRows || !tuning.group_by_in_shared ? GroupMethod::hash
+                                                                      : GroupMethod::partitioned;
   }
   auto least_window = kLeastWindowRows;
-  if (grouping.way == ResidentWay::partitioned) {
+  if (grouping.method == GroupMethod::partitioned) {
     while (grouping.radix_bits < kMostRadixBits && large_partition(expected, grouping.radix_bits) > room)
       ++grouping.radix_bits;
     auto const passes = (grouping.radix_bits + tuning.partition_bits - 1) / tuning.partition_bits;
@@ -193,45 +194,41 @@ ResidentGrouping choose_resident_grouping(std::uint64_t rows, std::uint64_t grou
     auto const whole = std::min<std::uint64_t>(kManyPartitions, rows / kLeastWindowRows + 1);
     auto const one_pass = std::min(tuning.partition_bits, static_cast<std::uint32_t>(std::bit_width(whole - 1)));
     grouping.radix_bits = std::max({grouping.radix_bits, one_pass, 1U});
-    if (tuning.group_by_bits != 0) grouping.radix_bits = std::min(tuning.group_by_bits, kMostRadixBits);
     // Room for partitions of twice the rows, but not for one that keeps a single workgroup busy for long.
     least_window = std::max(least_window, std::min(2 * (rows >> grouping.radix_bits), rows / (kManyPartitions / 2)));
   }
-  bool const is_small = grouping.way == ResidentWay::partitioned && grouping.radix_bits > tuning.partition_bits;
+  bool const is_small = grouping.method == GroupMethod::partitioned && grouping.radix_bits > tuning.partition_bits;
   shape_workgroup(rows >> grouping.radix_bits, is_small, tuning, grouping);
   auto const held = std::ceil(large_partition(expected, grouping.radix_bits));
   auto const parts = parts_for(held, is_small ? kSmallTablesAtOnce : kTablesAtOnce, state_words, tuning);
   grouping.slots = static_cast<std::uint32_t>(
-      tuning.group_by_slots != 0
-          ? std::min<std::uint64_t>(tuning.group_by_slots, most)
-          : std::min(std::bit_ceil(std::max<std::uint64_t>(2 * static_cast<std::uint64_t>(held), 32)),
-                     most_slots(state_words, parts, tuning)));
+      std::min(std::bit_ceil(std::max<std::uint64_t>(2 * static_cast<std::uint64_t>(held), 32)),
+               most_slots(state_words, parts, tuning)));
   while (grouping.copies < tuning.subgroup_size &&
          2 * grouping.copies * state_words * (std::uint64_t{grouping.slots} + 1) <= kCopyWords &&
          (1 + 2 * grouping.copies * std::uint64_t{state_words}) * (grouping.slots + 1) <= most * (1 + state_words))
     grouping.copies *= 2;
   grouping.window_rows = std::min(std::max(rows / kManyWindows, least_window), tuning.group_by_window_rows);
   // Partitions in whole leave nothing in the table of the device; groups of others do.
-  auto const merged = grouping.way == ResidentWay::partitioned && (rows >> grouping.radix_bits) <= grouping.window_rows
-                          ? expected >> std::min(grouping.radix_bits, 4U)
-                          : expected;
+  auto const merged =
+      grouping.method == GroupMethod::partitioned && (rows >> grouping.radix_bits) <= grouping.window_rows
+          ? expected >> std::min(grouping.radix_bits, 4U)
+          : expected;
   grouping.table_slots = std::clamp(2 * merged, kLeastTableSlots, 2 * std::max(rows, kLeastTableSlots / 2));
   return grouping;
 }
 
 Result<ResidentGroupBy> ResidentGroupBy::create(ComputeContext& context, DeviceRows rows,
                                                 std::vector<ResidentAggregate> aggregates,
-                                                std::uint64_t expected_groups) {
+                                                ResidentGrouping const& grouping) {
   GARUDA_EXPECTS(rows.rows > 0 && rows.rows <= std::uint64_t{1} << 30 && !rows.number_rows);
   GARUDA_EXPECTS(aggregates.size() <= kMostResidentAggregates);
   ResidentGroupBy group_by;
   group_by.aggregates_ = std::move(aggregates);
-  group_by.grouping_ = choose_resident_grouping(rows.rows, expected_groups, resident_state_words(group_by.aggregates_),
-                                                context.tuning());
-  auto const way = group_by.grouping_.way;
-  bool const moves_rows = way == ResidentWay::partitioned;
+  group_by.grouping_ = grouping;
+  bool const moves_rows = grouping.method == GroupMethod::partitioned;
   if (rows.keys.words == 0 && moves_rows)
-    return fail(ErrorCode::usage, "rows without keys are not partitioned: grouping=partitioned");
+    return fail(ErrorCode::usage, "rows without keys are not partitioned: method=partitioned");
   auto const wants_numbers = std::ranges::any_of(
       group_by.aggregates_, [](auto const& one) { return one.function == ResidentFunction::first_row; });
   rows.number_rows = moves_rows && wants_numbers;
@@ -247,7 +244,7 @@ Result<ResidentGroupBy> ResidentGroupBy::create(ComputeContext& context, DeviceR
   }
   GARUDA_TRY(group_by.take_table(context));
   // Of an estimate, a little more.
-  group_by.capacity_ = std::min(expected_groups + expected_groups / 8 + 1024, group_by.rows_.rows);
+  group_by.capacity_ = std::min(grouping.groups + grouping.groups / 8 + 1024, group_by.rows_.rows);
   GARUDA_TRY(group_by.take_targets(context));
   return group_by;
 }
@@ -326,12 +323,12 @@ Result<void> ResidentGroupBy::record_aggregates(ComputeContext& context) {
   auto const pushed = push();
   auto const& tuning = context.tuning();
   auto const shape = aggregate_shape(aggregates_, rows_.keys.words, grouping_, tuning);
-  auto const groups = grouping_.way == ResidentWay::table
+  auto const groups = grouping_.method == GroupMethod::hash
                           ? groups_for(rows_.rows, std::uint64_t{grouping_.group_size} * grouping_.items)
                           : std::uint64_t{pushed.num_windows} + pushed.num_partitions;
   auto const columns = 1 + aggregates_.size();  // and the keys
   // Each workgroup clears and reads the slots of its table, few as its rows may be.
-  auto const own_slots = grouping_.way == ResidentWay::table ? 0 : groups * grouping_.slots;
+  auto const own_slots = grouping_.method == GroupMethod::hash ? 0 : groups * grouping_.slots;
   GARUDA_TRY(context.dispatch(kAggregatePhase, shape, pushed, groups, (rows_.rows + own_slots) * columns));
   auto const slots = grouping_.table_slots + 1;
   return context.dispatch(kCollectPhase, collect_shape(aggregates_, rows_.keys.words), pushed,
@@ -406,11 +403,10 @@ std::vector<vk::ComputePipelineSpec> resident_group_by_pipelines(ComputeTuning c
   std::vector<vk::ComputePipelineSpec> specs;
   for (auto const& [set, widths] : all) {
     for (auto const key_words : widths) {
-      for (auto const way : {ResidentWay::shared, ResidentWay::table, ResidentWay::partitioned}) {
-        auto forced = tuning;
-        forced.group_by_way = static_cast<std::uint32_t>(way);
-        auto const grouping = choose_resident_grouping(std::uint64_t{1} << 24, 1000, resident_state_words(set), forced);
-        specs.push_back(compute_pipeline(aggregate_shape(set, key_words, grouping, forced), forced));
+      for (auto const method : {GroupMethod::shared, GroupMethod::hash, GroupMethod::partitioned}) {
+        auto const grouping =
+            choose_resident_grouping(std::uint64_t{1} << 24, 1000, resident_state_words(set), method, tuning);
+        specs.push_back(compute_pipeline(aggregate_shape(set, key_words, grouping, tuning), tuning));
       }
       specs.push_back(compute_pipeline(collect_shape(set, key_words), tuning));
     }

@@ -5,6 +5,7 @@
 #include <optional>
 #include <vector>
 
+#include "garuda/group_by.hpp"
 #include "operators/compute/primitives/radix_side.hpp"
 #include "vk_runtime/memory/memory.hpp"
 
@@ -61,17 +62,12 @@ struct ResidentAggregate {
   std::uint32_t last_position = ~std::uint32_t{0};
 };
 
-/// How rows are brought together.
-enum class ResidentWay : std::uint8_t {
-  automatic,
-  shared,       ///< a table in shared memory in each workgroup, merged into one in device memory: few groups
-  table,        ///< one table in device memory: a medium number
-  partitioned,  ///< partitioned by hash, then a table in shared memory a partition: many groups
-};
-
-/// The choices for one group-by: a pure function of its shape and the tuning.
+/// The choices for one group-by: a pure function of its shape, what is asked for and the tuning.
 struct ResidentGrouping {
-  ResidentWay way = ResidentWay::automatic;
+  /// partitioned: by hash, then a table in shared memory a partition, for many groups; hash: one table in device
+  /// memory; shared: a table in shared memory in each workgroup, merged into one in device memory, for few groups.
+  GroupMethod method = GroupMethod::automatic;
+  std::uint64_t groups = 0;       ///< expected: 1 to the rows
   std::uint32_t radix_bits = 0;   ///< of partitions
   std::uint32_t slots = 0;        ///< of a table in shared memory
   std::uint32_t copies = 1;       ///< of each slot's states there
@@ -83,10 +79,10 @@ struct ResidentGrouping {
   friend bool operator==(ResidentGrouping const&, ResidentGrouping const&) = default;
 };
 
-/// Chooses for `rows` rows in about `groups` groups with `state_words` words of states each. What the tuning forces is
-/// taken; a wrong estimate costs time, never results.
+/// Chooses for `rows` rows in about `groups` groups with `state_words` words of states each, by the method that is
+/// `asked` for, which is not sorted. A wrong estimate costs time, never results.
 ResidentGrouping choose_resident_grouping(std::uint64_t rows, std::uint64_t groups, std::uint32_t state_words,
-                                          ComputeTuning const& tuning) noexcept;
+                                          GroupMethod asked, ComputeTuning const& tuning) noexcept;
 
 /// Groups on the device, in any order.
 struct ResidentGroups {
@@ -100,10 +96,10 @@ struct ResidentGroups {
 class ResidentGroupBy {
  public:
   /// For 1 to 2^30 rows with keys of one or two words, or of none: then all rows are one group; and up to 4 aggregates.
-  /// `expected_groups`: about; more are found as well.
+  /// `grouping`: of choose_resident_grouping(); more groups than it was chosen for are found as well.
   /// Errors: limit_exceeded, out_of_memory; usage for keys of no words that are to be partitioned.
   static Result<ResidentGroupBy> create(ComputeContext& context, DeviceRows rows,
-                                        std::vector<ResidentAggregate> aggregates, std::uint64_t expected_groups);
+                                        std::vector<ResidentAggregate> aggregates, ResidentGrouping const& grouping);
 
   /// Records the whole group-by. Its result is good when finish() says so.
   Result<void> record(ComputeContext& context);

@@ -6,16 +6,15 @@
 namespace garuda::compute {
 
 Result<std::unique_ptr<ComputeLane>> ComputeLane::open(vk::Device& device, vk::PipelineStore& pipelines,
-                                                       std::string_view tuning, Control const& control,
-                                                       contract::StatsSink* stats, std::uint64_t memory_limit_bytes) {
-  GARUDA_TRY_ASSIGN(auto chosen, compute_tuning(device.traits()));
-  GARUDA_TRY(apply_tuning(tuning, device.traits().limits, chosen));
+                                                       Control const& control, contract::StatsSink* stats,
+                                                       std::uint64_t memory_limit_bytes) {
+  GARUDA_TRY_ASSIGN(auto const tuning, compute_tuning(device.traits()));
   vk::LaneOptions options;
   options.name = "compute lane";
   GARUDA_TRY_ASSIGN(auto lane, vk::Lane::create(device, options));
   auto const available = device.memory().available_bytes();
   auto const budget = memory_limit_bytes == 0 ? available : std::min(memory_limit_bytes, available);
-  return std::unique_ptr<ComputeLane>(new ComputeLane(std::move(lane), pipelines, chosen, control, stats, budget));
+  return std::unique_ptr<ComputeLane>(new ComputeLane(std::move(lane), pipelines, tuning, control, stats, budget));
 }
 
 ComputeLane::ComputeLane(std::unique_ptr<vk::Lane> lane, vk::PipelineStore& pipelines, ComputeTuning const& tuning,

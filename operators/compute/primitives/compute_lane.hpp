@@ -3,7 +3,6 @@
 
 #include <cstdint>
 #include <memory>
-#include <string_view>
 
 #include "garuda/control.hpp"
 #include "garuda/error.hpp"
@@ -19,12 +18,12 @@ namespace garuda::compute {
 /// Owns a lane and the context of its passes; waits for its work when it goes. Used by one thread; does not move.
 class ComputeLane {
  public:
-  /// All but `tuning` outlive the lane; `stats` may be null. `memory_limit_bytes`: most device memory that its context
-  /// takes, 0: what there is. Errors: no_device for a device that cannot run compute
-  /// passes; usage for a `tuning` (see apply_tuning); out_of_memory, device_failure.
+  /// What is passed outlives the lane; `stats` may be null. `memory_limit_bytes`: most device memory that its context
+  /// takes, 0: what there is. Errors: no_device for a device that cannot run compute passes; out_of_memory,
+  /// device_failure.
   static Result<std::unique_ptr<ComputeLane>> open(vk::Device& device, vk::PipelineStore& pipelines,
-                                                   std::string_view tuning, Control const& control,
-                                                   contract::StatsSink* stats, std::uint64_t memory_limit_bytes = 0);
+                                                   Control const& control, contract::StatsSink* stats,
+                                                   std::uint64_t memory_limit_bytes = 0);
   ComputeLane(ComputeLane const&) = delete;
   ComputeLane& operator=(ComputeLane const&) = delete;
   ~ComputeLane();

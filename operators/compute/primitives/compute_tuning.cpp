@@ -41,7 +41,6 @@ constexpr std::uint32_t kMostStableSubgroups = 32;
 constexpr std::uint32_t kGroupBySize = 1024;
 // Rows of an invocation at a time, which passes unroll.
 constexpr std::uint32_t kMostItems = 32;
-constexpr std::uint32_t kMostGroupByBits = 24;
 // What tables of a group-by take of larger shared memories, too: more leaves too few workgroups resident.
 constexpr std::uint64_t kGroupBySharedBytes = std::uint64_t{48} << 10;
 // Readings before a missing tile is summed again: a software driver may run workgroups one after another.
@@ -69,10 +68,6 @@ std::uint64_t most_join_bytes(ComputeTuning const& tuning) {
   return std::max(join_rows_shared_bytes(tuning, 2, {}, true), join_rows_shared_bytes(tuning, 2, {}, false));
 }
 
-/// Values of a ResidentWay.
-constexpr std::array kGroupings{resolve::Choice{"auto", 0}, resolve::Choice{"shared", 1}, resolve::Choice{"table", 2},
-                                resolve::Choice{"partitioned", 3}};
-
 /// Those of joins with pairs by keys, which come first.
 constexpr auto kResidentMethods = std::span(resolve::kJoinMethodChoices).first<3>();
 
@@ -82,7 +77,6 @@ std::span<resolve::Knob<ComputeTuning> const> knobs() {
   static std::array const all{
       resolve::choice_knob("method", kResidentMethods, &Tuning::join_method),
       resolve::choice_knob("payload", resolve::kPayloadChoices, &Tuning::join_payload),
-      resolve::choice_knob("grouping", kGroupings, &Tuning::group_by_way),
       resolve::size_knob("group", 1, kMost, &Tuning::group_size),
       resolve::size_knob("partition_group", 1, kMost, &Tuning::partition_group_size),
       resolve::size_knob("partition_items", 1, kMost, &Tuning::partition_items),
@@ -112,8 +106,6 @@ std::span<resolve::Knob<ComputeTuning> const> knobs() {
       resolve::size_knob("join_groups", 1, kMost, &Tuning::join_groups),
       resolve::size_knob("group_by_size", 1, kMost, &Tuning::group_by_size),
       resolve::size_knob("group_by_items", 1, kMostItems, &Tuning::group_by_items),
-      resolve::number_knob("group_by_bits", 1, kMostGroupByBits, &Tuning::group_by_bits),
-      resolve::number_knob("group_by_slots", 1, kMost, &Tuning::group_by_slots),
   };
   return all;
 }

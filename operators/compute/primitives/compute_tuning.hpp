@@ -67,10 +67,7 @@ struct ComputeTuning {
   std::uint32_t group_by_items = 8;
   std::uint64_t group_by_shared_bytes = 32'768;                 ///< of their tables
   std::uint64_t group_by_window_rows = std::uint64_t{1} << 19;  ///< of a workgroup, at most
-  bool group_by_in_shared = true;    ///< tables in shared memory are faster than in device memory
-  std::uint32_t group_by_way = 0;    ///< of resident group-bys, a ResidentWay
-  std::uint32_t group_by_bits = 0;   ///< partition bits; 0: by the groups expected
-  std::uint32_t group_by_slots = 0;  ///< of a table in shared memory; 0: likewise
+  bool group_by_in_shared = true;  ///< tables in shared memory are faster than in device memory
 
   bool operator==(ComputeTuning const&) const = default;
 };
