@@ -171,7 +171,7 @@ void add_group_by(Bench const& bench) {
                   "Aggregates of one value column: count,sum,min,max,mean,var");
   command->parsed("--value-type", workload.value_type, "i64", parse_value_type, "i32, i64 or f64");
   command->parsed("--distribution", workload.distribution, "uniform", parse_key_distribution, "uniform or zipf:Z");
-  add_operator_options(bench, *command, "As for garuda group-by: address=direct,…; of mode resident: grouping=table,…",
+  add_operator_options(bench, *command, "As for garuda group-by: keys=words,…; of mode resident: method=hash,…",
                        "Also measure what one bare additive point a row costs");
   command->runs(bench, run_operator);
 }

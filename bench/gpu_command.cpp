@@ -130,7 +130,7 @@ void add_gpu(Bench const& bench) {
   command->device(request.device);
   command->flag("--share-tables", request.share_tables, "Resident paths work on the same memory, without copies");
   command->parsed("--choices", request.choices, "", parse_choices,
-                  "Of mode resident: compute:partition_items=16,…;cuda:payload=carry,…");
+                  "Of mode resident: compute:method=global,…;cuda:payload=carry,…");
   command->sampling("Timed runs a path", "Of the generated tables");
   command->option("--output", request.output, "All records as JSON, to this file");
   command->runs(bench, run_gpu);

@@ -95,7 +95,6 @@ void add_primitives(Bench const& bench) {
       [](std::string_view text) { return parse_word("order of rows", kClustering, text); },
       "Of gathered rows: random or clustered");
   command->option("--segment-rows", request.segment_rows, "Elements of a segment, on the average");
-  command->option("--tuning", request.tuning, "Sizes of the passes: partition_items=8,…");
   command->option("--subgroup", request.subgroup, "Size to force, 0: the device's");
   command->device(request.device);
   command->sampling("Timed runs", "Of the generated words");

@@ -39,10 +39,10 @@ compute::DeviceValueKind kind_of(DataType const& type) {
 }
 
 std::string describe_join(compute::ComputeTuning const& tuning, std::string const& way, std::uint64_t build_rows) {
-  return fmt::format("{}; subgroup {}, partition {} × {} × {} tiles{}, {} radix bits, join {} × {} rows, {} slots", way,
-                     tuning.subgroup_size, tuning.partition_group_size, tuning.partition_items, tuning.partition_tiles,
-                     tuning.stable_join ? " stable" : "", compute::join_radix_bits(build_rows, tuning),
-                     tuning.join_group_size, tuning.join_items, 1U << tuning.join_log2_slots);
+  auto const tile = compute::scatter_tile(tuning, compute::partition_bits(tuning), false);
+  return fmt::format("{}; subgroup {}, partition {} × {}, {} radix bits, join {} × {} rows, {} slots", way,
+                     tuning.subgroup_size, tile.group_size, tile.items, compute::join_radix_bits(build_rows, tuning),
+                     tuning.join.group_size, tuning.join.items, 1U << tuning.join.log2_slots);
 }
 
 std::string describe_group_by(compute::ColumnGroupBy const& group_by) {
@@ -62,7 +62,8 @@ std::string describe_group_by(compute::ColumnGroupBy const& group_by) {
 
 class ComputePath final : public ResidentPath {
  public:
-  explicit ComputePath(std::unique_ptr<ComputeBench> bench) : bench_(std::move(bench)) {}
+  ComputePath(std::unique_ptr<ComputeBench> bench, Result<JoinTuning> join, Result<GroupByTuning> group_by)
+      : bench_(std::move(bench)), join_tuning_(std::move(join)), group_by_tuning_(std::move(group_by)) {}
 
   Path path() const noexcept override { return Path::compute; }
   std::string device() const override { return bench_->device().name(); }
@@ -78,6 +79,7 @@ class ComputePath final : public ResidentPath {
     compute::ResidentJoinShape shape{compute::shape_of(left_rows), compute::shape_of(right_rows)};
     shape.key_bytes = 4.0 * left_rows.keys.words;
     shape.matches = static_cast<double>(expected_rows);
+    GARUDA_TRY_ASSIGN(shape.asked, join_tuning_);
     GARUDA_TRY_ASSIGN(auto const ways, compute::resident_join_ways(shape, rates(), bench_->tuning()));
     auto const& way = ways.front();
     GARUDA_TRY_ASSIGN(auto created, compute::ResidentJoin::create(bench_->context(), std::move(left_rows),
@@ -108,6 +110,8 @@ class ComputePath final : public ResidentPath {
     compute::ColumnGroupBySpec spec;
     spec.rows = table.rows;
     spec.expected_groups = expected_groups;
+    GARUDA_TRY_ASSIGN(auto const tuning, group_by_tuning_);
+    spec.method = tuning.method;
     for (std::size_t c = 0; c < table.columns.size(); ++c) {
       auto& columns = c + 1 < table.columns.size() ? spec.keys : spec.values;
       columns.push_back({column_of(table, c), kind_of(table.schema[c].type)});
@@ -213,15 +217,18 @@ class ComputePath final : public ResidentPath {
   }
 
   std::unique_ptr<ComputeBench> bench_;
+  Result<JoinTuning> join_tuning_;
+  Result<GroupByTuning> group_by_tuning_;
 };
 
 }  // namespace
 
 Result<std::unique_ptr<ResidentPath>> open_compute_path(std::string_view device, std::string const& tuning) {
-  GARUDA_TRY_ASSIGN(auto bench, ComputeBench::open(device, std::nullopt, [&](auto& changed, auto const& limits) {
-                      return compute::apply_tuning(tuning, limits, changed);
-                    }));
-  return std::make_unique<ComputePath>(std::move(bench));
+  auto join = parse_join_tuning(tuning);
+  auto group_by = parse_group_by_tuning(tuning);
+  if (!join && !group_by) return propagate(std::move(join));
+  GARUDA_TRY_ASSIGN(auto bench, ComputeBench::open(device));
+  return std::make_unique<ComputePath>(std::move(bench), std::move(join), std::move(group_by));
 }
 
 }  // namespace garuda::bench

@@ -122,9 +122,9 @@ Schema joined_schema(UploadedTable const& left, UploadedTable const& right);
 /// The columns of a resident group-by's result.
 Schema grouped_schema(UploadedTable const& table, std::vector<AggregateFunction> const& functions);
 
-/// Opens a Vulkan device ("auto", an index or a part of a name) with its tuning changed by `tuning`
-/// ("partition_items=16,…"). Samples are timed by the device where its timestamps can be trusted.
-/// Errors: no_device; usage for a tuning that is unknown or does not fit the device.
+/// Opens a Vulkan device ("auto", an index or a part of a name). `tuning`: method and payload of joins, method of
+/// group-bys, as --tuning of garuda has them; an operator that does not have all of it refuses its workloads. Samples
+/// are timed by the device where its timestamps can be trusted. Errors: no_device; usage for a tuning of neither.
 Result<std::unique_ptr<ResidentPath>> open_compute_path(std::string_view device, std::string const& tuning);
 
 /// Opens the CUDA device with this UUID where one is given, else `device` (CUDA's index, a part of a name, or nothing:

@@ -8,11 +8,10 @@
 namespace garuda::bench {
 
 Result<std::unique_ptr<ComputeBench>> ComputeBench::open(std::string_view device,
-                                                         std::optional<std::uint32_t> subgroup_size, Tune const& tune) {
+                                                         std::optional<std::uint32_t> subgroup_size) {
   std::unique_ptr<ComputeBench> bench(new ComputeBench);
   GARUDA_TRY_ASSIGN(bench->opened_, open_lane(device, "bench compute"));
   GARUDA_TRY_ASSIGN(bench->tuning_, compute::compute_tuning(bench->traits(), subgroup_size));
-  GARUDA_TRY(tune(bench->tuning_, bench->traits().limits));
   auto& opened = bench->opened_;
   bench->submissions_.emplace(*opened.lane, nullptr, &bench->phases_);
   bench->context_.emplace(*opened.lane, *opened.pipelines, *bench->submissions_, bench->tuning_,

@@ -19,11 +19,9 @@ namespace garuda::bench {
 /// Owns device, lane and context. Does not move.
 class ComputeBench {
  public:
-  /// `device`: as open_device. `tune`: changes the device's tuning.
-  /// Errors: those of open_lane and compute_tuning; usage from `tune`.
-  using Tune = std::function<Result<void>(compute::ComputeTuning&, vk::DeviceLimits const&)>;
-  static Result<std::unique_ptr<ComputeBench>> open(std::string_view device, std::optional<std::uint32_t> subgroup_size,
-                                                    Tune const& tune);
+  /// `device`: as open_device. Errors: those of open_lane and compute_tuning.
+  static Result<std::unique_ptr<ComputeBench>> open(std::string_view device,
+                                                    std::optional<std::uint32_t> subgroup_size = std::nullopt);
 
   compute::ComputeContext& context() noexcept { return *context_; }
   compute::ComputeTuning const& tuning() const noexcept { return tuning_; }

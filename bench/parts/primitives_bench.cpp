@@ -284,20 +284,9 @@ Result<void> check(PrimitivesRequest const& request) {
   return check(static_cast<Sampling const&>(request));
 }
 
-/// Applies what the request asks for; what the device cannot hold is an error.
-Result<void> tune(PrimitivesRequest const& request, vk::DeviceLimits const& limits, compute::ComputeTuning& tuning) {
-  GARUDA_TRY(compute::apply_tuning(request.tuning, limits, tuning));
-  if (request.bits == 0 || request.bits > 10)
-    return fail(ErrorCode::usage, fmt::format("--bits out of range [1, 10]: {}", request.bits));
-  tuning.partition_bits = std::max(tuning.partition_bits, request.bits);
-  tuning.stable_bits = std::max(tuning.stable_bits, request.bits);
-  return compute::apply_tuning("", limits, tuning);
-}
-
 std::string describe(compute::ComputeTuning const& tuning, std::uint32_t bits, bool stable) {
   auto const tile = compute::scatter_tile(tuning, bits, stable);
-  return fmt::format("subgroup {}, scan {} × {}, partition {} × {} × {} tiles, {}", tuning.subgroup_size,
-                     tuning.group_size, tuning.scan_items, tile.group_size, tile.items, tuning.partition_tiles,
+  return fmt::format("subgroup {}, partition {} × {}, {}", tuning.subgroup_size, tile.group_size, tile.items,
                      stable ? "stable" : "in any order");
 }
 
@@ -308,9 +297,10 @@ Result<PrimitiveOp> parse_primitive_op(std::string_view text) { return parse_wor
 Result<Outcome> run_primitives_bench(PrimitivesRequest const& request) {
   GARUDA_TRY(check(request));
   auto const subgroup = request.subgroup == 0 ? std::nullopt : std::optional(request.subgroup);
-  GARUDA_TRY_ASSIGN(auto bench, ComputeBench::open(request.device, subgroup, [&](auto& tuning, auto const& limits) {
-                      return tune(request, limits, tuning);
-                    }));
+  GARUDA_TRY_ASSIGN(auto bench, ComputeBench::open(request.device, subgroup));
+  auto const most_bits = request.stable ? compute::kStableBits : compute::partition_bits(bench->tuning());
+  if (request.bits == 0 || request.bits > most_bits)
+    return fail(ErrorCode::usage, fmt::format("--bits out of range [1, {}]: {}", most_bits, request.bits));
   Primitives primitives(*bench, request);
   GARUDA_TRY_ASSIGN(auto const primitive, primitives.make());
   Contender contender;

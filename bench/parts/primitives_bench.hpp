@@ -24,7 +24,6 @@ struct PrimitivesRequest : Sampling {
   bool clustered = false;           ///< gather: rows within 2^12 of each other, else over the whole column
   std::uint64_t segment_rows = 64;  ///< segments: elements of one, on the average
   std::uint32_t subgroup = 0;       ///< size to force; 0: the device's
-  std::string tuning;               ///< of the passes, as compute::apply_tuning takes it
   std::string device = "auto";
 };
 

@@ -249,7 +249,7 @@ Result<void> look_at_keys(resolve::JoinRequest const& request, rates::DeviceRate
                           compute::ComputeTuning const& tuning, compute::ResidentJoinShape& shape) {
   GARUDA_TRY_ASSIGN(auto const sides, moved_sides(request, true));
   for (auto const side : {Side::right, Side::left}) {
-    if (!compute::may_use_bitmap(shape, side, tuning)) continue;
+    if (!compute::may_use_bitmap(shape, side)) continue;
     bool const is_left = side == Side::left;
     auto& own = is_left ? shape.left : shape.right;
     GARUDA_TRY_ASSIGN(auto const range, key_range(sides, side, request.options.control));

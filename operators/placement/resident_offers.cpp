@@ -88,11 +88,9 @@ Result<std::vector<OfferedWay>> offer_join_ways(contract::JoinInquiry const& inq
                                                 bool looks_at_keys) {
   auto const& asked = inquiry.options.tuning;
   auto const& facts = inquiry.facts();
-  GARUDA_TRY_ASSIGN(auto tuning, compute::compute_tuning(*facts.vulkan));
-  tuning.join_method = asked.method;
-  tuning.join_payload = asked.payload;
-  tuning.bitmap_bits = asked.radix_bits;
+  GARUDA_TRY_ASSIGN(auto const tuning, compute::compute_tuning(*facts.vulkan));
   GARUDA_TRY_ASSIGN(auto shape, device::resident_join_shape(request, inquiry.shape.output.empty()));
+  shape.asked = asked;
   shape.matches = matches;
   if (asked.build != BuildSide::automatic) shape.build = asked.build == BuildSide::left ? Side::left : Side::right;
   if (looks_at_keys) GARUDA_TRY(device::look_at_keys(request, facts.rates(), tuning, shape));

@@ -35,7 +35,6 @@ std::vector<ComputeTuning> scan_tunings(std::vector<std::uint32_t> const& subgro
     auto tuning = value_of(compute_tuning(traits, subgroup));
     tunings.push_back(tuning);
     // Small tiles: many predecessors, more tiles than a subgroup looks back at once.
-    tuning.scan_items = 4;
     tuning.group_size = std::max(64U, subgroup);
     tunings.push_back(tuning);
     // Every missing state is summed again at once.
@@ -70,7 +69,7 @@ class ComputeScan : public testing::ComputeDeviceTest {
 
 TEST_F(ComputeScan, EverySizeAndMethod) {
   for (auto const& tuning : scan_tunings(subgroup_sizes(), device().traits())) {
-    auto const tile = tuning.group_size * tuning.scan_items;
+    auto const tile = tuning.group_size * kScanItems;
     for (std::size_t const size : {1U, 3U, 4U, 5U, 255U, 257U, tile - 1, tile, tile + 1, 9 * tile + 3, 300 * 256U}) {
       expect_sums(tuning, random_words(size, size));
       if (HasFailure()) return;
@@ -207,7 +206,8 @@ TEST_F(ComputeRadix, EveryDigitSizeAndKind) {
   std::uint32_t turn = 0;
   for (auto const subgroup : subgroup_sizes()) {
     auto tuning = value_of(compute_tuning(device().traits(), subgroup));
-    auto const tile = tuning.stable_group_size * tuning.stable_items;
+    auto const shape = scatter_tile(tuning, kStableBits, true);
+    auto const tile = shape.group_size * shape.items;
     for (std::size_t const rows : {std::size_t{1}, std::size_t{7}, std::size_t{257}, std::size_t{tile - 1},
                                    std::size_t{tile + 1}, std::size_t{5 * tile + 9}}) {
       for (std::uint32_t const bits : {3U, 8U}) {
@@ -232,12 +232,12 @@ TEST_F(ComputeRadix, EveryDigitSizeAndKind) {
 TEST_F(ComputeRadix, EveryWayToRankAndPlace) {
   for (std::uint32_t way = 0; way < 16; ++way) {
     auto tuning = ComputeRadix::tuning();
-    tuning.partition_items = tuning.stable_items = 4 + way % 2;  // an odd number leaves half a word over
-    tuning.packed_places = way % 2 == 0 || way % 4 == 3;
-    tuning.full_tiles_apart = way / 2 % 2 == 0;
-    tuning.stable_mask_bits = tuning.subgroup_size <= 32 && way / 8 == 1 ? 1 + way % 8 : 0;
-    tuning.partition_rounds = tuning.stable_rounds = 1 + way % 3;
-    tuning.count_items = 1 + way;
+    auto& tile = tuning.tile.emplace(scatter_tile(tuning, 6, way % 5 != 0));
+    tile.items = 4 + way % 2;  // an odd number leaves half a word over
+    tile.packed = way % 2 == 0 || way % 4 == 3;
+    tile.full_apart = way / 2 % 2 == 0;
+    tile.mask_bits = tuning.subgroup_size <= 32 && way / 8 == 1 ? 1 + way % 8 : 0;
+    tile.rounds = 1 + way % 3;
     SCOPED_TRACE(way);
     expect_partition(tuning, {9'001, {6, 3, way % 2 == 0, way % 5 != 0}, 1 + way % 2, way % 3 == 0 ? 20U : 1U, 0});
     if (HasFailure()) return;
@@ -246,8 +246,9 @@ TEST_F(ComputeRadix, EveryWayToRankAndPlace) {
 
 TEST_F(ComputeRadix, EqualKeysAndManyTilesAChunk) {
   auto tuning = ComputeRadix::tuning();
-  tuning.partition_items = tuning.stable_items = 4;
   for (bool const stable : {false, true}) {
+    tuning.tile = scatter_tile(ComputeRadix::tuning(), 8, stable);
+    tuning.tile->items = 4;
     expect_partition(tuning, {50'000, {8, 0, false, stable}, 1, 1, 1});
     expect_partition(tuning, {50'000, {8, 24, true, stable}, 2, 256, 1});
     expect_partition(tuning, {60'001, {8, 24, true, stable}, 1, 256, 0});

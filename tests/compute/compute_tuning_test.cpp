@@ -54,16 +54,19 @@ TEST(ComputeTuning, FitsEveryDeviceThatMustWork) {
                      << "subgroup " << subgroup << ", shared " << shared << ", invocations " << invocations);
         auto const tuning = compute_tuning(traits_with(subgroup, shared, invocations));
         ASSERT_TRUE(tuning) << tuning.error().describe();
-        for (auto const group : {tuning->group_size, tuning->partition_group_size, tuning->wide_group_size,
-                                 tuning->stable_group_size, tuning->join_group_size}) {
+        auto const bits = partition_bits(*tuning);
+        for (auto const group :
+             {tuning->group_size, table_group_size(*tuning), scatter_tile(*tuning, bits, false).group_size,
+              scatter_tile(*tuning, bits, false, true).group_size, scatter_tile(*tuning, kStableBits, true).group_size,
+              tuning->join.group_size}) {
           EXPECT_EQ(group % subgroup, 0U);
           EXPECT_LE(group, invocations);
         }
-        EXPECT_LE(scatter_shared_bytes(*tuning, tuning->stable_bits, true), shared);
-        EXPECT_LE(scatter_shared_bytes(*tuning, tuning->partition_bits, false), shared);
-        EXPECT_LE(scatter_shared_bytes(*tuning, tuning->partition_bits, false, true), shared);
+        EXPECT_LE(scatter_shared_bytes(*tuning, kStableBits, true), shared);
+        EXPECT_LE(scatter_shared_bytes(*tuning, bits, false), shared);
+        EXPECT_LE(scatter_shared_bytes(*tuning, bits, false, true), shared);
         for (bool const listed : {false, true}) EXPECT_LE(join_rows_shared_bytes(*tuning, 2, {}, listed), shared);
-        EXPECT_LT(join_chunk_rows(*tuning), 1U << tuning->join_log2_slots);
+        EXPECT_LT(join_chunk_rows(*tuning), 1U << tuning->join.log2_slots);
       }
     }
   }
@@ -89,23 +92,28 @@ TEST(ComputeTuning, RefusesWhatItCannotRunOn) {
   EXPECT_TRUE(forced->require_subgroup_size);
 }
 
-TEST(ComputeTuning, AppliesNamedSizes) {
-  auto const traits = traits_with(32, 49'152, 1'024);
-  auto tuning = compute_tuning(traits).value();
-  ASSERT_TRUE(apply_tuning("partition_items=8,join_items=4,stable_join=1,payload=gather", traits.limits, tuning));
-  EXPECT_EQ(tuning.partition_items, 8U);
-  EXPECT_EQ(tuning.join_items, 4U);
-  EXPECT_TRUE(tuning.stable_join);
-  EXPECT_EQ(tuning.join_payload, Payload::gather);
-  for (auto const* text :
-       {"partition_items", "partition_items=", "partition_items=x", "items=3", "join_items=0", "partition_group=48",
-        "partition_items=400", "join_items=16", "scan_items=6", "partition_bits=11", "join_log2_slots=9",
-        "stable_join=2", "partition_items=auto", "payload=move", "count_items=0", "partition_items=8,,"}) {
-    auto changed = compute_tuning(traits).value();
-    auto const applied = apply_tuning(text, traits.limits, changed);
-    ASSERT_FALSE(applied) << text;
-    EXPECT_EQ(applied.error().code(), ErrorCode::usage) << text;
+TEST(ComputeTuning, SoftwareTakesSmallTilesAndUnrollsNothing) {
+  auto traits = traits_with(8, 49'152, 1'024);
+  traits.type = vk::DeviceType::cpu;
+  auto const tuning = compute_tuning(traits).value();
+  EXPECT_TRUE(tuning.is_software);
+  EXPECT_EQ(tuning.join.tasks, 1U);
+  for (bool const stable : {false, true}) {
+    auto const tile = scatter_tile(tuning, 8, stable);
+    EXPECT_EQ(tile.rounds, 1U);
+    EXPECT_FALSE(tile.full_apart);
+    EXPECT_LE(tile.group_size, 512U);
   }
+}
+
+TEST(ComputeTuning, TilesFollowBitsAndElements) {
+  auto const tuning = compute_tuning(traits_with(32, 49'152, 1'024)).value();
+  EXPECT_EQ(partition_bits(tuning), 10U);
+  EXPECT_EQ(scatter_tile(tuning, 10, false), (ScatterTile{1024, 12, 2, 0, true, true}));
+  EXPECT_EQ(scatter_tile(tuning, 10, false, true), (ScatterTile{512, 8, 1, 0, false, true}));
+  EXPECT_EQ(scatter_tile(tuning, 6, true), (ScatterTile{1024, 12, 2, 5, true, true}));
+  EXPECT_LT(scatter_tile(tuning, kStableBits, true).group_size, 1'024U) << "counters of many bins";
+  EXPECT_EQ(partition_bits(compute_tuning(traits_with(32, 32'768, 1'024)).value()), kStableBits);
 }
 
 TEST(ComputeTuning, SplitsBitsEvenly) {

@@ -299,7 +299,7 @@ TEST_F(ResidentGroupByTest, SumsThatLeave64Bits) {
 TEST(ResidentGrouping, FollowsTheGroups) {
   constexpr auto kAny = GroupMethod::automatic;
   ComputeTuning tuning;
-  tuning.group_by_shared_bytes = 49'152;
+  tuning.shared_bytes = 49'152;
   constexpr auto kRows = std::uint64_t{1} << 27;
   auto const of = [&](std::uint64_t groups) { return choose_resident_grouping(kRows, groups, 2, kAny, tuning); };
   EXPECT_EQ(of(16).method, GroupMethod::shared);
@@ -324,7 +324,7 @@ TEST(ResidentGrouping, FollowsTheGroups) {
   }
   EXPECT_EQ(choose_resident_grouping(1000, 16, 2, kAny, tuning).method, GroupMethod::hash)
       << "compiles ten times as fast";
-  tuning.group_by_in_shared = false;
+  tuning.is_software = true;
   EXPECT_EQ(of(1U << 20).method, GroupMethod::hash);
 }
 

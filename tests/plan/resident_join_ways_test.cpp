@@ -24,8 +24,8 @@ compute::ResidentJoinShape shape_of(double rows, double columns, double key_byte
   return shape;
 }
 
-compute::ResidentJoinWay choose(compute::ResidentJoinShape const& shape, compute::ComputeTuning const& tuning = {}) {
-  return value_of(compute::resident_join_ways(shape, h200(), tuning)).front();
+compute::ResidentJoinWay choose(compute::ResidentJoinShape const& shape) {
+  return value_of(compute::resident_join_ways(shape, h200(), {})).front();
 }
 
 constexpr compute::ResidentJoinWay kCarries{JoinMethod::partitioned, false};
@@ -108,16 +108,16 @@ TEST(ResidentJoinWays, BitmapsAreOfNarrowRangesWithoutPairs) {
 }
 
 TEST(ResidentJoinWays, TuningsForceTheWay) {
-  auto const shape = shape_of(1 << 20, 2, 4, 1);
-  compute::ComputeTuning tuning;
-  tuning.join_payload = Payload::gather;
-  EXPECT_EQ(choose(shape, tuning), kGathers);
-  tuning.join_payload = Payload::carry;
-  EXPECT_EQ(choose(shape_of(1 << 20, 8, 8, 0), tuning), kCarries);
-  tuning.join_payload = Payload::automatic;
+  auto shape = shape_of(1 << 20, 2, 4, 1);
+  shape.asked.payload = Payload::gather;
+  EXPECT_EQ(choose(shape), kGathers);
+  auto wide = shape_of(1 << 20, 8, 8, 0);
+  wide.asked.payload = Payload::carry;
+  EXPECT_EQ(choose(wide), kCarries);
+  shape.asked.payload = Payload::automatic;
   for (auto const method : {JoinMethod::partitioned, JoinMethod::global}) {
-    tuning.join_method = method;
-    EXPECT_EQ(choose(shape, tuning).method, method);
+    shape.asked.method = method;
+    EXPECT_EQ(choose(shape).method, method);
   }
 }
 
@@ -125,9 +125,8 @@ TEST(ResidentJoinWays, OrderedRowsComeOfAnIndexOverTheRightSide) {
   auto shape = shape_of(1 << 20, 1, 4, 1);
   shape.ordered = true;
   EXPECT_EQ(choose(shape), (compute::ResidentJoinWay{JoinMethod::global, false, Side::right}));
-  compute::ComputeTuning tuning;
-  tuning.join_method = JoinMethod::partitioned;
-  auto const refused = compute::resident_join_ways(shape, h200(), tuning);
+  shape.asked.method = JoinMethod::partitioned;
+  auto const refused = compute::resident_join_ways(shape, h200(), {});
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().code(), ErrorCode::usage);
 }

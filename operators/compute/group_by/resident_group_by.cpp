@@ -41,6 +41,13 @@ constexpr std::uint64_t kFewRows = std::uint64_t{1} << 18;
 constexpr std::uint64_t kLeastRowsShared = std::uint64_t{1} << 13;
 constexpr std::uint64_t kLeastTableSlots = std::uint64_t{1} << 14;
 constexpr std::uint32_t kCollectItems = 8;
+// What tables take of larger shared memories, too: more leaves too few workgroups resident.
+constexpr std::uint32_t kMostTableBytes = std::uint32_t{48} << 10;
+// Rows of an invocation at a time are unrolled, which software drivers compile slowly and run no faster.
+constexpr std::uint32_t kGroupByItems = 8;
+constexpr std::uint32_t kGroupByItemsOnSoftware = 1;
+constexpr std::uint64_t kMostGroupByWindow = std::uint64_t{1} << 19;
+constexpr std::uint64_t kMostGroupByWindowOnSoftware = std::uint64_t{1} << 13;
 
 /// Words of a state, and of a value of the result's column.
 struct FunctionWords {
@@ -100,8 +107,8 @@ double large_partition(std::uint64_t groups, std::uint32_t bits) noexcept {
 /// Slots of a table that takes one of `parts` parts of shared memory.
 std::uint64_t most_slots(std::uint32_t state_words, std::uint32_t parts, ComputeTuning const& tuning) noexcept {
   // Besides the table: the slot behind the last, sums by subgroup, a few words.
-  auto const besides = std::uint64_t{tuning.group_by_size / tuning.subgroup_size} + 8;
-  auto const words = tuning.group_by_shared_bytes / 4 / parts;
+  auto const besides = std::uint64_t{table_group_size(tuning) / tuning.subgroup_size} + 8;
+  auto const words = std::min(tuning.shared_bytes, kMostTableBytes) / 4 / parts;
   return words > besides + 2 * (1 + state_words) ? (words - besides) / (1 + state_words) - 1 : 1;
 }
 
@@ -116,11 +123,11 @@ std::uint32_t parts_for(double groups, std::uint32_t most, std::uint32_t state_w
 /// Workgroups of small tables have about as many invocations as their partition's rows keep busy.
 void shape_workgroup(std::uint64_t partition_rows, bool is_small, ComputeTuning const& tuning,
                      ResidentGrouping& grouping) noexcept {
-  grouping.group_size = tuning.group_by_size;
-  grouping.items = tuning.group_by_items;
+  grouping.group_size = table_group_size(tuning);
+  grouping.items = tuning.is_software ? kGroupByItemsOnSoftware : kGroupByItems;
   if (!is_small) return;
-  grouping.group_size = std::min(tuning.group_by_size, kSmallGroupSize);
-  auto const most = std::min(tuning.group_by_items, kMostSmallItems);
+  grouping.group_size = std::min(table_group_size(tuning), kSmallGroupSize);
+  auto const most = std::min(grouping.items, kMostSmallItems);
   auto const rows = partition_rows + partition_rows / 10 + 1;
   auto const tiles = groups_for(rows, std::uint64_t{grouping.group_size} * most);
   grouping.items = static_cast<std::uint32_t>(groups_for(rows, tiles * grouping.group_size));
@@ -147,7 +154,7 @@ PassShape aggregate_shape(std::vector<ResidentAggregate> const& aggregates, std:
   if (in_table) return shape;
   shape.constants.push_back({shaders::kSpecSlots, grouping.slots});
   shape.constants.push_back({shaders::kSpecCopies, grouping.copies});
-  shape.constants.push_back({shaders::kSpecFullApart, tuning.full_tiles_apart ? 1U : 0U});
+  shape.constants.push_back({shaders::kSpecFullApart, tuning.is_software ? 0U : 1U});
   shape.constants.push_back({shaders::kSpecPartitions, grouping.method == GroupMethod::partitioned ? 1U : 0U});
   return shape;
 }
@@ -177,27 +184,28 @@ ResidentGrouping choose_resident_grouping(std::uint64_t rows, std::uint64_t grou
   grouping.method = asked;
   if (grouping.method == GroupMethod::automatic) {
     bool const few = static_cast<double>(expected) <= room && rows >= kLeastRowsShared;
-    grouping.method = few && tuning.group_by_in_shared                ? GroupMethod::shared
-                      : rows < kFewRows || !tuning.group_by_in_shared ? GroupMethod::hash
-                                                                      : GroupMethod::partitioned;
+    grouping.method = few && !tuning.is_software              ? GroupMethod::shared
+                      : rows < kFewRows || tuning.is_software ? GroupMethod::hash
+                                                              : GroupMethod::partitioned;
   }
+  auto const pass_bits = partition_bits(tuning);
   auto least_window = kLeastWindowRows;
   if (grouping.method == GroupMethod::partitioned) {
     while (grouping.radix_bits < kMostRadixBits && large_partition(expected, grouping.radix_bits) > room)
       ++grouping.radix_bits;
-    auto const passes = (grouping.radix_bits + tuning.partition_bits - 1) / tuning.partition_bits;
-    auto const bits_of_passes = std::min(passes * tuning.partition_bits, kMostRadixBits);
+    auto const passes = (grouping.radix_bits + pass_bits - 1) / pass_bits;
+    auto const bits_of_passes = std::min(passes * pass_bits, kMostRadixBits);
     auto const small = kMostFill * static_cast<double>(most_slots(state_words, kSmallTablesAtOnce, tuning));
     while (passes > 1 && grouping.radix_bits < bits_of_passes && large_partition(expected, grouping.radix_bits) > small)
       ++grouping.radix_bits;
     // Fewer partitions than workgroups would be cut into windows, whose groups are merged.
     auto const whole = std::min<std::uint64_t>(kManyPartitions, rows / kLeastWindowRows + 1);
-    auto const one_pass = std::min(tuning.partition_bits, static_cast<std::uint32_t>(std::bit_width(whole - 1)));
+    auto const one_pass = std::min(pass_bits, static_cast<std::uint32_t>(std::bit_width(whole - 1)));
     grouping.radix_bits = std::max({grouping.radix_bits, one_pass, 1U});
     // Room for partitions of twice the rows, but not for one that keeps a single workgroup busy for long.
     least_window = std::max(least_window, std::min(2 * (rows >> grouping.radix_bits), rows / (kManyPartitions / 2)));
   }
-  bool const is_small = grouping.method == GroupMethod::partitioned && grouping.radix_bits > tuning.partition_bits;
+  bool const is_small = grouping.method == GroupMethod::partitioned && grouping.radix_bits > pass_bits;
   shape_workgroup(rows >> grouping.radix_bits, is_small, tuning, grouping);
   auto const held = std::ceil(large_partition(expected, grouping.radix_bits));
   auto const parts = parts_for(held, is_small ? kSmallTablesAtOnce : kTablesAtOnce, state_words, tuning);
@@ -208,7 +216,8 @@ ResidentGrouping choose_resident_grouping(std::uint64_t rows, std::uint64_t grou
          2 * grouping.copies * state_words * (std::uint64_t{grouping.slots} + 1) <= kCopyWords &&
          (1 + 2 * grouping.copies * std::uint64_t{state_words}) * (grouping.slots + 1) <= most * (1 + state_words))
     grouping.copies *= 2;
-  grouping.window_rows = std::min(std::max(rows / kManyWindows, least_window), tuning.group_by_window_rows);
+  grouping.window_rows = std::min(std::max(rows / kManyWindows, least_window),
+                                  tuning.is_software ? kMostGroupByWindowOnSoftware : kMostGroupByWindow);
   // Partitions in whole leave nothing in the table of the device; groups of others do.
   auto const merged =
       grouping.method == GroupMethod::partitioned && (rows >> grouping.radix_bits) <= grouping.window_rows

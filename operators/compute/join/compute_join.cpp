@@ -247,7 +247,7 @@ Result<std::unique_ptr<contract::JoinKernel>> start_slice(SliceResources const& 
 
 std::uint32_t dealt_bits(std::uint64_t build_rows, JoinMethod method, bool reads_in_place,
                          ComputeTuning const& tuning) noexcept {
-  bool const deals = reads_in_place && tuning.deals_on_host && method_of(method) == JoinMethod::partitioned;
+  bool const deals = reads_in_place && tuning.is_software && method_of(method) == JoinMethod::partitioned;
   return deals ? std::min(join_radix_bits(build_rows, tuning), partition::kMaxRadixBits) : 0;
 }
 

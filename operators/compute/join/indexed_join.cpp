@@ -135,11 +135,9 @@ Result<void> IndexedJoin::record_marks(ComputeContext& context, bool of_build, v
 
 std::uint64_t indexed_join_bytes(std::uint64_t build_rows, std::uint64_t probe_rows, std::uint32_t key_words,
                                  ComputeTuning const& tuning) noexcept {
-  auto stable = tuning;
-  stable.stable_join = true;
-  auto const passes = groups_for(std::uint64_t{key_words} * 32, tuning.stable_bits);
+  auto const passes = groups_for(std::uint64_t{key_words} * 32, kStableBits);
   auto const sorted = build_rows * 2 * (key_words * 4 + 4) +
-                      passes * RadixPass::scratch_bytes(build_rows, 1, tuning.stable_bits, stable);
+                      passes * RadixPass::scratch_bytes(build_rows, 1, kStableBits, true, tuning);
   return build_rows * 16 + probe_rows * 12 + sorted;
 }
 

@@ -39,7 +39,7 @@ PassShape test_bits_shape(std::uint32_t key_words) {
 
 PassShape pieces_shape(ComputeTuning const& tuning, std::uint32_t key_words, std::uint32_t bits_of_piece) {
   return {"compute/join/key_bitmap.comp:PIECES",
-          tuning.group_by_size,
+          table_group_size(tuning),
           kRowsEach,
           sizeof(shaders::KeyBitmapPush),
           {{shaders::kSpecWords, key_words}, {shaders::kSpecScratch, (1U << bits_of_piece) / 32}}};
@@ -54,9 +54,9 @@ std::uint64_t bitmap_blocks(ComputeContext const& context, std::uint64_t rows) {
 std::uint32_t piece_bits(std::uint64_t span, std::int32_t asked, ComputeTuning const& tuning) noexcept {
   auto const bits = static_cast<std::uint32_t>(std::bit_width(span));
   auto const most_in_piece = static_cast<std::uint32_t>(std::bit_width(std::uint64_t{tuning.shared_bytes} * 8)) - 1;
-  if (asked == 0 || bits <= kFewestPieceBits || bits > most_in_piece + tuning.partition_bits || bits > 31) return 0;
+  if (asked == 0 || bits <= kFewestPieceBits || bits > most_in_piece + partition_bits(tuning) || bits > 31) return 0;
   auto const least = bits > most_in_piece ? bits - most_in_piece : 1;
-  auto const most = std::min(bits - kFewestPieceBits, tuning.partition_bits);
+  auto const most = std::min(bits - kFewestPieceBits, partition_bits(tuning));
   auto const wanted = asked > 0 ? static_cast<std::uint32_t>(asked) : std::max(bits, kPieceBits + 1) - kPieceBits;
   return std::clamp(wanted, std::min(least, most), most);
 }

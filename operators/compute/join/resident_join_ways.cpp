@@ -70,7 +70,7 @@ double read_table_ns(double reads, double table_bytes, rates::DeviceRates const&
 double pass_bytes(double key_bytes, double payload_bytes) { return key_bytes + 2 * (key_bytes + payload_bytes); }
 
 double passes_of(std::uint32_t bits, ComputeTuning const& tuning) {
-  return static_cast<double>(bits_of_passes(bits, tuning.partition_bits).size());
+  return static_cast<double>(bits_of_passes(bits, partition_bits(tuning)).size());
 }
 
 /// What fetching a side's columns for the rows of the result takes, by row numbers in no order.
@@ -211,9 +211,9 @@ contract::PhaseCosts composed_key_costs(ComposedKeyShape const& keys, rates::Dev
                                      kBoundsWaits * rates.submission_ns}};
 }
 
-bool can_use_bitmap(ResidentJoinShape const& shape, Side build, ComputeTuning const& tuning) {
+bool can_use_bitmap(ResidentJoinShape const& shape, Side build) {
   auto const& side = shape.of(build);
-  return may_use_bitmap(shape, build, tuning) && side.key_span && *side.key_span <= double{kMostBitmapSpan} &&
+  return may_use_bitmap(shape, build) && side.key_span && *side.key_span <= double{kMostBitmapSpan} &&
          (!shape.parts.pairs || side.is_unique);
 }
 
@@ -231,13 +231,13 @@ void take_parts(ResidentJoinShape const& shape, ResidentJoinWay& way) {
 }
 
 /// Leaves those whose rows come in order: by an index over the right side, or, of left rows alone, by a bitmap.
-Result<void> keep_ordered(std::vector<ResidentJoinWay>& ways, ResidentJoinShape const& shape,
-                          ComputeTuning const& tuning) {
+Result<void> keep_ordered(std::vector<ResidentJoinWay>& ways, ResidentJoinShape const& shape) {
   std::erase_if(ways, [](ResidentJoinWay const& way) { return way.method != JoinMethod::bitmap; });
-  if (tuning.join_method == JoinMethod::bitmap) return {};
-  if (tuning.join_method != JoinMethod::automatic && tuning.join_method != JoinMethod::global)
+  auto const method = shape.asked.method;
+  if (method == JoinMethod::bitmap) return {};
+  if (method != JoinMethod::automatic && method != JoinMethod::global)
     return fail(ErrorCode::usage, fmt::format("ordered rows of a join on a device come of method=global: {}",
-                                              to_string(forcing({tuning.join_method}))));
+                                              to_string(forcing({method}))));
   ResidentJoinWay way{JoinMethod::global, false, Side::right};
   take_parts(shape, way);
   way.build = Side::right;
@@ -248,23 +248,24 @@ Result<void> keep_ordered(std::vector<ResidentJoinWay>& ways, ResidentJoinShape 
 /// Ways that are weighed against each other.
 std::vector<ResidentJoinWay> candidates(ResidentJoinShape const& shape, ComputeTuning const& tuning) {
   std::vector<ResidentJoinWay> ways;
-  auto const method = tuning.join_method;
+  auto const [method, payload] = std::pair(shape.asked.method, shape.asked.payload);
+  auto const bitmap_bits = shape.asked.radix_bits;
   if (method == JoinMethod::automatic || method == JoinMethod::partitioned) {
-    if (tuning.join_payload != Payload::gather) ways.push_back({JoinMethod::partitioned, false});
-    if (tuning.join_payload != Payload::carry) ways.push_back({JoinMethod::partitioned, true});
+    if (payload != Payload::gather) ways.push_back({JoinMethod::partitioned, false});
+    if (payload != Payload::carry) ways.push_back({JoinMethod::partitioned, true});
   }
   for (auto const side : {Side::right, Side::left}) {
-    if (!can_use_bitmap(shape, side, tuning)) continue;
+    if (!can_use_bitmap(shape, side)) continue;
     ResidentJoinWay way{JoinMethod::bitmap, false, side};
     if (!shape.of(side).may_have_null_keys)
-      way.dealt_by = piece_bits(static_cast<std::uint64_t>(*shape.of(side).key_span), tuning.bitmap_bits, tuning);
+      way.dealt_by = piece_bits(static_cast<std::uint64_t>(*shape.of(side).key_span), bitmap_bits, tuning);
     ways.push_back(way);
-    if (way.dealt_by == 0 || tuning.bitmap_bits >= 0) continue;
+    if (way.dealt_by == 0 || bitmap_bits >= 0) continue;
     way.dealt_by = 0;
     ways.push_back(way);
   }
   // A payload that is to be carried or gathered is one of partitions.
-  bool const is_free = method == JoinMethod::automatic && tuning.join_payload == Payload::automatic;
+  bool const is_free = method == JoinMethod::automatic && payload == Payload::automatic;
   auto const probe_rows = std::max(shape.left.rows, shape.right.rows);
   if (method == JoinMethod::global || (is_free && probe_rows <= static_cast<double>(kMaxScanElements))) {
     if (shape.build || !shape.of(build_side(shape, {})).has_index) ways.push_back({JoinMethod::global});
@@ -277,9 +278,9 @@ std::vector<ResidentJoinWay> candidates(ResidentJoinShape const& shape, ComputeT
 
 }  // namespace
 
-bool may_use_bitmap(ResidentJoinShape const& shape, Side build, ComputeTuning const& tuning) {
-  bool const is_open = tuning.join_method == JoinMethod::automatic && tuning.join_payload == Payload::automatic;
-  if ((!is_open && tuning.join_method != JoinMethod::bitmap) || shape.tested_reads > 0) return false;
+bool may_use_bitmap(ResidentJoinShape const& shape, Side build) {
+  bool const is_open = shape.asked.method == JoinMethod::automatic && shape.asked.payload == Payload::automatic;
+  if ((!is_open && shape.asked.method != JoinMethod::bitmap) || shape.tested_reads > 0) return false;
   if (shape.build && *shape.build != build) return false;
   return shape.parts.pairs ? shape.counts && !shape.nulls_equal : build == Side::right;
 }
@@ -321,14 +322,14 @@ contract::PhaseCosts resident_join_costs(ResidentJoinShape const& shape, Residen
 Result<std::vector<ResidentJoinWay>> resident_join_ways(ResidentJoinShape const& shape, rates::DeviceRates const& rates,
                                                         ComputeTuning const& tuning) {
   auto ways = candidates(shape, tuning);
-  if (tuning.join_method == JoinMethod::bitmap && ways.empty())
+  if (shape.asked.method == JoinMethod::bitmap && ways.empty())
     return fail(
         ErrorCode::usage,
         fmt::format("method=bitmap on a device is of joins semi, anti and mark, built on the right, and of counts, "
                     "built on a side that has no key twice; without a condition, by keys of up to 64 bits in a "
                     "range of at most {}",
                     kMostBitmapSpan));
-  if (shape.ordered) GARUDA_TRY(keep_ordered(ways, shape, tuning));
+  if (shape.ordered) GARUDA_TRY(keep_ordered(ways, shape));
   std::ranges::stable_sort(ways, {}, [&](ResidentJoinWay const& way) {
     return contract::total_ns(resident_join_costs(shape, way, rates, tuning));
   });

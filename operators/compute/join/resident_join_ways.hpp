@@ -56,6 +56,7 @@ struct ResidentJoinShape {
   std::vector<NumberedStrings> strings{};  ///< of keys of strings, which are joined by their numbers
   ComposedKeyShape composed{};
   std::optional<Side> build = std::nullopt;  ///< asked for
+  JoinTuning asked{};                        ///< asked for: method, payload, and radix_bits of bitmaps
 
   ResidentSideShape const& of(Side side) const noexcept { return side == Side::left ? left : right; }
 };
@@ -69,12 +70,12 @@ contract::PhaseCosts resident_join_costs(ResidentJoinShape const& shape, Residen
 
 /// Whether a bitmap over the range of the build side's keys may do the join, whatever they are: of left rows alone,
 /// built on the right; or of counts, built on a side where no key is twice.
-bool may_use_bitmap(ResidentJoinShape const& shape, Side build, ComputeTuning const& tuning);
+bool may_use_bitmap(ResidentJoinShape const& shape, Side build);
 
 /// Whether the join looks its rows up in an index that is kept.
 bool uses_index(ResidentJoinShape const& shape, ResidentJoinWay const& way);
 
-/// The ways that `tuning` allows (join_method, join_payload), the cheapest first. Ordered rows come of method global
+/// The ways that `shape.asked` allows, the cheapest first. Ordered rows come of method global
 /// with the right side built alone; `bitmap` is among them where the shape says of a side what it takes. Errors: usage
 /// for ordered rows by another method, and for a bitmap of what has none.
 Result<std::vector<ResidentJoinWay>> resident_join_ways(ResidentJoinShape const& shape, rates::DeviceRates const& rates,

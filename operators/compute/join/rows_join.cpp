@@ -46,12 +46,12 @@ PassShape join_rows_shape(ComputeTuning const& tuning, std::uint32_t key_words, 
                           bool writes_keys, std::uint32_t marks) {
   GARUDA_EXPECTS(ahead.build_words <= 2 && ahead.probe_words <= 2 && join_chunk_rows(tuning) <= shaders::kMaxChunkRows);
   return {listed ? "compute/join/join_lists.comp" : "compute/join/join_rows.comp",
-          tuning.join_group_size,
-          tuning.join_items,
+          tuning.join.group_size,
+          tuning.join.items,
           sizeof(shaders::JoinRowsPush),
           {{shaders::kSpecWords, key_words},
            {shaders::kSpecScratch, join_rows_scratch_words(tuning, key_words, ahead, listed)},
-           {shaders::kSpecLog2Slots, tuning.join_log2_slots},
+           {shaders::kSpecLog2Slots, tuning.join.log2_slots},
            {shaders::kSpecBuildWords, ahead.build_words},
            {shaders::kSpecProbeWords, ahead.probe_words},
            {shaders::kSpecKeysOut, writes_keys ? key_words : 0},
@@ -121,8 +121,8 @@ Result<void> RowsJoin::record_tasks(ComputeContext& context, bool listed) {
   push.max_tasks = static_cast<std::uint32_t>(max_tasks_);
   push.chunk_rows = join_chunk_rows(tuning);
   push.max_groups_x = context.lane().device().traits().limits.max_workgroup_count[0];
-  push.tasks_each = tuning.join_tasks;
-  push.many_groups = tuning.join_groups;
+  push.tasks_each = tuning.join.tasks;
+  push.many_groups = tuning.join.groups;
   push.most_shares = most_shares_;
   auto const items = listed ? max_tasks_ : partitions_;
   return context.dispatch(kTasksPhase, task_shape(listed), push, groups_for(items, tuning.group_size), items);
@@ -208,7 +208,7 @@ Result<void> RowsJoin::record_shares(ComputeContext& context, PassShape const& s
   // Waits for what was recorded, whose time is not that of the tasks.
   GARUDA_TRY_ASSIGN(auto const counted, scan_.read_total(context, kTasksPhase));
   auto const tasks = std::min(counted, max_tasks_);
-  auto const each = std::clamp<std::uint64_t>(tasks / tuning.join_groups, 1, tuning.join_tasks);
+  auto const each = std::clamp<std::uint64_t>(tasks / tuning.join.groups, 1, tuning.join.tasks);
   auto const aim_ns = context.lane().device().pace().aim_ns();
   push.shares = static_cast<std::uint32_t>(std::bit_floor(std::clamp<std::uint64_t>(tasks, 1, most_shares_)));
   std::uint32_t take = 1;
@@ -263,7 +263,7 @@ Result<RowsJoin::Outcome> RowsJoin::finish(ComputeContext& context) {
 
 std::uint64_t rows_join_bytes(PartitionedRows build, PartitionedRows probe, ComputeTuning const& tuning) noexcept {
   auto const bits = join_radix_bits(std::max<std::uint64_t>(build.rows, 1), tuning);
-  auto const copies = std::min<std::uint64_t>(bits_of_passes(bits, tuning.partition_bits).size(), 2);
+  auto const copies = std::min<std::uint64_t>(bits_of_passes(bits, partition_bits(tuning)).size(), 2);
   return (build.rows * build.row_bytes + probe.rows * probe.row_bytes) * copies +
          radix_scratch_bytes(build.rows, bits, tuning) + radix_scratch_bytes(probe.rows, bits, tuning) +
          first_tasks(bits, build.rows, probe.rows, tuning) * (sizeof(shaders::JoinTask) + 8);

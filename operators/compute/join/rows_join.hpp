@@ -14,7 +14,7 @@ namespace garuda::compute {
 
 /// Rows of a chunk at most.
 inline std::uint32_t join_chunk_rows(ComputeTuning const& tuning) noexcept {
-  return tuning.join_group_size * tuning.join_items;
+  return tuning.join.group_size * tuning.join.items;
 }
 
 /// Partition bits for `build_rows` rows such that an ordinary partition is one build chunk. At least 1.

@@ -8,16 +8,10 @@ namespace {
 // Clearing the states that several workgroups need costs more than summing so few tiles one after another.
 constexpr std::uint64_t kMostTilesOfOneGroup = 4;
 
-std::uint64_t tile_elements(ComputeTuning const& tuning) {
-  return std::uint64_t{tuning.group_size} * tuning.scan_items;
-}
+std::uint64_t tile_elements(ComputeTuning const& tuning) { return std::uint64_t{tuning.group_size} * kScanItems; }
 
 PassShape scan_shape(std::string_view entry, ComputeTuning const& tuning, bool lists) {
-  return {entry,
-          tuning.group_size,
-          tuning.scan_items,
-          sizeof(shaders::PrefixPush),
-          {{shaders::kSpecLists, lists ? 1U : 0U}}};
+  return {entry, tuning.group_size, kScanItems, sizeof(shaders::PrefixPush), {{shaders::kSpecLists, lists ? 1U : 0U}}};
 }
 
 constexpr std::string_view kLookBack = "primitives/scan.comp:LOOK_BACK";

@@ -11,6 +11,8 @@ namespace garuda::compute {
 
 /// Most elements of one sum: totals stay below 2^60.
 inline constexpr std::uint64_t kMaxScanElements = std::uint64_t{1} << 28;
+/// Elements of an invocation: a multiple of 4.
+inline constexpr std::uint32_t kScanItems = 16;
 
 /// What a prefix sum reads and writes.
 struct ScannedWords {

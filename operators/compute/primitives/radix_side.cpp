@@ -16,9 +16,14 @@ constexpr std::array<RadixPhases, 3> kPartitionPhases{{{"histogram 1", "scan 1",
                                                        {"histogram 3", "scan 3", "scatter 3"}}};
 constexpr RadixPhases kSortPhases{"sort histogram", "sort scan", "sort scatter"};
 
-std::uint32_t most_bits(ComputeTuning const& tuning) noexcept {
-  return tuning.stable_join ? tuning.stable_bits : tuning.partition_bits;
-}
+// Larger groups add fewer counts to those that all share.
+constexpr std::uint32_t kCountGroupSize = 1024;
+// Keys that an invocation of a counting pass has under way, at most.
+constexpr std::uint32_t kCountItems = 16;
+constexpr std::uint32_t kCountItemsOnSoftware = 2;
+// Workgroups of a counting pass at least, before one counts several chunks, and chunks that it counts at most.
+constexpr std::uint64_t kCountGroups = 1024;
+constexpr std::uint64_t kMostChunksEach = 8;
 
 std::uint64_t tile_rows(ComputeTuning const& tuning, RadixDigit const& digit) {
   auto const tile = scatter_tile(tuning, digit.bits, digit.stable, digit.wide);
@@ -26,9 +31,9 @@ std::uint64_t tile_rows(ComputeTuning const& tuning, RadixDigit const& digit) {
 }
 
 /// Chunks that a workgroup counts together: in an order of any kind they share counters.
-std::uint32_t chunks_each(std::uint64_t chunks, ComputeTuning const& tuning, bool stable) {
+std::uint32_t chunks_each(std::uint64_t chunks, bool stable) {
   if (stable) return 1;
-  return static_cast<std::uint32_t>(std::clamp<std::uint64_t>(chunks / tuning.count_groups, 1, tuning.partition_tiles));
+  return static_cast<std::uint32_t>(std::clamp<std::uint64_t>(chunks / kCountGroups, 1, kMostChunksEach));
 }
 
 /// What the passes over keys are specialised by.
@@ -53,9 +58,10 @@ std::vector<vk::SpecConstant> key_constants(RadixKind const& kind) {
 PassShape count_shape(ComputeTuning const& tuning, RadixKind const& kind) {
   // Chunks of whole tiles: what is less than one is counted key by key.
   auto const chunk = tile_rows(tuning, kind.digit);
-  // Larger groups add fewer counts to those that all share.
-  auto const group = kind.digit.stable ? tuning.group_size : tuning.count_group_size;
-  auto items = static_cast<std::uint32_t>(std::clamp<std::uint64_t>(chunk / group, 1, tuning.count_items));
+  bool const is_small = kind.digit.stable || tuning.is_software;
+  auto const group = is_small ? tuning.group_size : std::min(kCountGroupSize, tuning.most_group_size);
+  auto const most = tuning.is_software ? kCountItemsOnSoftware : kCountItems;
+  auto items = static_cast<std::uint32_t>(std::clamp<std::uint64_t>(chunk / group, 1, most));
   if (chunk % group == 0)
     while (chunk / group % items != 0) --items;
   return {"primitives/partition_count.comp", group, items, sizeof(shaders::PartitionPush), key_constants(kind)};
@@ -68,7 +74,7 @@ PassShape scatter_shape(ComputeTuning const& tuning, RadixKind const& kind) {
                   key_constants(kind)};
   shape.constants.push_back({shaders::kSpecMaskBits, tile.mask_bits});
   shape.constants.push_back({shaders::kSpecPacked, tile.packed ? 1U : 0U});
-  shape.constants.push_back({shaders::kSpecFullApart, tuning.full_tiles_apart ? 1U : 0U});
+  shape.constants.push_back({shaders::kSpecFullApart, tile.full_apart ? 1U : 0U});
   shape.constants.push_back({shaders::kSpecNarrow, kind.narrow ? 1U : 0U});
   shape.constants.push_back({shaders::kSpecRounds, tile.rounds});
   shape.constants.push_back({shaders::kSpecMore, !kind.narrow || kind.more ? 1U : 0U});
@@ -91,16 +97,16 @@ PassShape starts_shape(bool segmented) {
 
 }  // namespace
 
-std::uint64_t RadixPass::scratch_bytes(std::uint64_t rows, std::uint32_t segments, std::uint32_t bits,
+std::uint64_t RadixPass::scratch_bytes(std::uint64_t rows, std::uint32_t segments, std::uint32_t bits, bool stable,
                                        ComputeTuning const& tuning) noexcept {
-  auto const counters = tuning.stable_join ? rows / tile_rows(tuning, {bits, 0, true, true}) + segments : segments;
+  auto const counters = stable ? rows / tile_rows(tuning, {bits, 0, true, true}) + segments : segments;
   return (counters << bits) * 2 * sizeof(std::uint32_t);
 }
 
 Result<RadixPass> RadixPass::create(ComputeContext& context, std::uint64_t rows, std::uint32_t segments,
                                     RadixDigit const& digit, std::uint32_t payload_columns) {
   auto const& tuning = context.tuning();
-  GARUDA_EXPECTS(digit.bits > 0 && digit.bits <= (digit.stable ? tuning.stable_bits : tuning.partition_bits));
+  GARUDA_EXPECTS(digit.bits > 0 && digit.bits <= (digit.stable ? kStableBits : partition_bits(tuning)));
   GARUDA_EXPECTS(rows <= std::uint64_t{1} << 31 && segments > 0);
   RadixPass pass;
   pass.digit_ = digit;
@@ -114,7 +120,7 @@ Result<RadixPass> RadixPass::create(ComputeContext& context, std::uint64_t rows,
                                          static_cast<std::uint32_t>(bins), !digit.stable));
     pass.max_chunks_ = pass.chunks_.max_chunks();
   }
-  pass.chunks_each_ = chunks_each(pass.max_chunks_, tuning, digit.stable);
+  pass.chunks_each_ = chunks_each(pass.max_chunks_, digit.stable);
   auto const cells = (digit.stable ? pass.max_chunks_ : segments) * bins;
   if (cells > kMaxScanElements) return fail(ErrorCode::limit_exceeded, "a partition has more chunks than are summed");
   GARUDA_TRY_ASSIGN(
@@ -273,8 +279,8 @@ std::vector<std::uint32_t> bits_of_passes(std::uint32_t bits, std::uint32_t most
 std::uint64_t radix_scratch_bytes(std::uint64_t rows, std::uint32_t bits, ComputeTuning const& tuning) noexcept {
   std::uint64_t bytes = 0;
   std::uint32_t used = 0;
-  for (auto const pass_bits : bits_of_passes(bits, most_bits(tuning))) {
-    bytes += RadixPass::scratch_bytes(rows, 1U << used, pass_bits, tuning);
+  for (auto const pass_bits : bits_of_passes(bits, partition_bits(tuning))) {
+    bytes += RadixPass::scratch_bytes(rows, 1U << used, pass_bits, false, tuning);
     used += pass_bits;
   }
   return bytes;
@@ -346,14 +352,13 @@ Result<PartitionedSide> PartitionedSide::create(ComputeContext& context, DeviceR
   PartitionedSide side;
   side.most_rows_ = rows.rows;
   side.bits_ = bits;
-  auto const& tuning = context.tuning();
   bool const wide =
       rows.keys.words > 1 || std::ranges::any_of(rows.payload, [](auto const& column) { return column.words > 1; });
   std::vector<RadixDigit> digits;
   auto shift = kHashBits;
-  for (auto const pass_bits : bits_of_passes(bits, most_bits(tuning))) {
+  for (auto const pass_bits : bits_of_passes(bits, partition_bits(context.tuning()))) {
     shift -= pass_bits;
-    digits.push_back({pass_bits, shift, true, tuning.stable_join, wide});
+    digits.push_back({pass_bits, shift, true, false, wide});
   }
   GARUDA_TRY(side.take(context, std::move(rows), digits, true));
   return side;
@@ -401,7 +406,7 @@ Result<SortedSide> SortedSide::create(ComputeContext& context, DeviceRows rows, 
   SortedSide side;
   std::vector<RadixDigit> digits;
   std::uint32_t shift = 0;
-  for (auto const pass_bits : bits_of_passes(std::max(bits, 1U), context.tuning().stable_bits)) {
+  for (auto const pass_bits : bits_of_passes(std::max(bits, 1U), kStableBits)) {
     // A digit lies within one word of the key or within the low word after a shift: see digit_of in radix.glsl.
     digits.push_back({pass_bits, shift, false, true});
     shift += pass_bits;
@@ -422,7 +427,7 @@ std::vector<vk::ComputePipelineSpec> radix_pipelines(ComputeTuning const& tuning
     for (std::uint32_t const key_words : {1U, 2U}) {
       for (bool const hashed : {false, true}) {
         for (bool const stable : {false, true}) {
-          auto const bits = stable ? tuning.stable_bits : tuning.partition_bits;
+          auto const bits = stable ? kStableBits : partition_bits(tuning);
           RadixKind kind{{bits, 0, hashed, stable, key_words > 1}, key_words, segmented, !segmented};
           specs.push_back(compute_pipeline(scatter_shape(tuning, kind), tuning));
           kind.narrow = true;

@@ -29,7 +29,7 @@ struct MovedColumn {
 
 /// Which digit a pass looks at, and how it deals rows out.
 struct RadixDigit {
-  std::uint32_t bits = 8;   ///< 1 to the tuning's partition_bits, or stable_bits
+  std::uint32_t bits = 8;   ///< 1 to partition_bits() of the tuning, or kStableBits
   std::uint32_t shift = 0;  ///< lowest bit of the digit
   bool hashed = false;      ///< of the key's 32-bit hash (shaders/shared/hash.h), else of the key itself
   bool stable = true;       ///< rows of a bin keep their order
@@ -74,7 +74,7 @@ class RadixPass {
                                   RadixDigit const& digit, std::uint32_t payload_columns);
 
   /// Device bytes that a pass takes, about.
-  static std::uint64_t scratch_bytes(std::uint64_t rows, std::uint32_t segments, std::uint32_t bits,
+  static std::uint64_t scratch_bytes(std::uint64_t rows, std::uint32_t segments, std::uint32_t bits, bool stable,
                                      ComputeTuning const& tuning) noexcept;
 
   /// Records the pass. Without `segments.starts` the whole array is one segment. Rows ≥ 1.
