@@ -43,14 +43,14 @@ struct Knob {
   std::span<Choice const> choices;
   std::int64_t low = 0;
   std::int64_t high = 0;
-  std::optional<std::int64_t> automatic;  ///< the value that leaves the choice to the planner; nullopt: there is none
+  std::int64_t automatic = 0;  ///< the value that leaves the choice to the planner
   std::function<std::int64_t(Tuning const&)> get;
   std::function<void(Tuning&, std::int64_t)> set;
 };
 
 /// Every key of the join's tuning, in the order in which they are printed.
 std::span<Knob<JoinTuning> const> join_knobs();
-/// The same of the group-by.
+/// Every key of the group-by's tuning, in that order.
 std::span<Knob<GroupByTuning> const> group_by_knobs();
 
 /// `Of`: the tuning, where the member is of its base.
@@ -70,8 +70,7 @@ Knob<Tuning> choice_knob(std::string_view name, std::span<Choice const> choices,
 
 template <class Of = void, class Owner, class Member, class Tuning = std::conditional_t<std::is_void_v<Of>, Owner, Of>>
 Knob<Tuning> number_knob(std::string_view name, std::int64_t low, std::int64_t high, Member Owner::*member,
-                         std::string_view paths = {}, std::string_view about = {},
-                         std::optional<std::int64_t> automatic = 0) {
+                         std::string_view paths = {}, std::string_view about = {}, std::int64_t automatic = 0) {
   return {name,
           paths,
           about,
@@ -83,16 +82,10 @@ Knob<Tuning> number_knob(std::string_view name, std::int64_t low, std::int64_t h
           [member](Tuning& t, std::int64_t value) { t.*member = static_cast<Member>(value); }};
 }
 
-/// A number that the planner does not choose: what is not given keeps the value it has.
-template <class Tuning, class Member>
-Knob<Tuning> size_knob(std::string_view name, std::int64_t low, std::int64_t high, Member Tuning::*member) {
-  return number_knob(name, low, high, member, {}, {}, std::nullopt);
-}
-
 /// The values that a key takes, in words.
 template <class Tuning>
 std::string allowed_values(Knob<Tuning> const& knob) {
-  if (knob.choices.empty()) return fmt::format("{}{} to {}", knob.automatic ? "auto or " : "", knob.low, knob.high);
+  if (knob.choices.empty()) return fmt::format("auto or {} to {}", knob.low, knob.high);
   std::string text;
   for (auto const& choice : knob.choices) text += fmt::format("{}{}", text.empty() ? "" : ", ", choice.name);
   return text;
@@ -100,7 +93,7 @@ std::string allowed_values(Knob<Tuning> const& knob) {
 
 template <class Tuning>
 std::optional<std::int64_t> parse_value(Knob<Tuning> const& knob, std::string_view value) {
-  if (value == "auto" && knob.automatic) return knob.automatic;
+  if (value == "auto") return knob.automatic;
   for (auto const& choice : knob.choices)
     if (choice.name == value) return choice.value;
   if (!knob.choices.empty()) return std::nullopt;
@@ -132,10 +125,11 @@ Result<void> parse_setting(std::span<Knob<Tuning> const> knobs, std::string_view
   return fail(ErrorCode::usage, fmt::format("tuning key must be one of {}: {}", names, name));
 }
 
-/// Parses `text` by `knobs`; what it does not name stays as in `tuning`. Errors: usage, naming the key or value and
+/// Parses `text` by `knobs`; what it does not name is left to the planner. Errors: usage, naming the key or value and
 /// what is allowed.
 template <class Tuning>
-Result<Tuning> parse_tuning(std::span<Knob<Tuning> const> knobs, std::string_view text, Tuning tuning = {}) {
+Result<Tuning> parse_tuning(std::span<Knob<Tuning> const> knobs, std::string_view text) {
+  Tuning tuning{};
   while (!text.empty()) {
     auto const comma = text.find(',');
     GARUDA_TRY(parse_setting(knobs, text.substr(0, comma), tuning));
@@ -144,7 +138,7 @@ Result<Tuning> parse_tuning(std::span<Knob<Tuning> const> knobs, std::string_vie
   return tuning;
 }
 
-/// Of a tuning that no text was parsed to. Errors: usage for a value that the text could not have named.
+/// Checks a tuning that no text was parsed to. Errors: usage for a value that the text could not have named.
 template <class Tuning>
 Result<void> check_tuning(std::span<Knob<Tuning> const> knobs, Tuning const& tuning) {
   for (auto const& knob : knobs) {
