@@ -46,7 +46,7 @@ std::string describe_join(compute::ComputeTuning const& tuning, std::string cons
 }
 
 std::string describe_group_by(compute::ColumnGroupBy const& group_by) {
-  constexpr std::array kMethods{"auto", "hash", "partitioned", "sorted", "shared"};
+  constexpr std::array kMethods{"auto", "hash", "partitioned", "shared"};
   constexpr std::array kForms{"no keys", "plain keys", "packed keys", "numbered keys"};
   auto const& grouping = group_by.grouping();
   auto text =

@@ -122,7 +122,6 @@ enum class GroupMethod : std::uint8_t {
   automatic,
   hash,         ///< one table in device memory
   partitioned,  ///< rows in partitions, each with a table in shared memory
-  sorted,       ///< groups come in the order of their keys, nulls first
   shared,       ///< tables in shared memory, of rows in no order
 };
 

@@ -18,8 +18,7 @@ constexpr std::array kKeys{Choice{"auto", 0}, Choice{"packed", 1}, Choice{"words
 constexpr std::array kGroupings{Choice{"auto", 0}, Choice{"slices", 1}, Choice{"direct", 2}, Choice{"local", 3},
                                 Choice{"partitioned", 4}};
 
-constexpr std::array kMethods{Choice{"auto", 0}, Choice{"hash", 1}, Choice{"partitioned", 2}, Choice{"sorted", 3},
-                              Choice{"shared", 4}};
+constexpr std::array kMethods{Choice{"auto", 0}, Choice{"hash", 1}, Choice{"partitioned", 2}, Choice{"shared", 3}};
 
 }  // namespace
 

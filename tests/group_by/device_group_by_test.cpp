@@ -251,7 +251,6 @@ TEST_F(DeviceGroupBys, RefuseAndStop) {
     return grouped ? std::nullopt : std::optional(grouped.error().code());
   };
   EXPECT_EQ(code_of(spec_of({"kay"}, "count"), {}), ErrorCode::invalid_input);
-  EXPECT_EQ(code_of(spec_of({"k0"}, "count"), by(GroupMethod::sorted)), ErrorCode::usage) << "of path cuda";
   EXPECT_EQ(code_of(spec_of({}, "count"), way(3)), ErrorCode::usage);
   GroupByOptions options;
   options.tuning.radix_bits = 3;

@@ -27,8 +27,6 @@ bool is_sum(DeviceAggregate const& aggregate) {
 
 Result<ColumnGroupBy> ColumnGroupBy::create(ComputeContext& context, ColumnGroupBySpec spec) {
   GARUDA_EXPECTS(spec.rows > 0 && spec.rows <= std::uint64_t{1} << 30);
-  if (spec.method == GroupMethod::sorted)
-    return fail(ErrorCode::usage, "rows are sorted by their keys on path cuda alone: method=sorted");
   ColumnGroupBy group_by;
   group_by.spec_ = std::move(spec);
   auto const& own = group_by.spec_;
