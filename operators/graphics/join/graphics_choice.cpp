@@ -187,10 +187,6 @@ std::uint32_t layers_per_slice(vulkan::ImageShape const& image, std::uint32_t ke
   return static_cast<std::uint32_t>(std::max<std::uint64_t>(most, 1));
 }
 
-std::uint64_t least_window_bytes(std::uint64_t rows, GraphicsLimits const& limits) noexcept {
-  return std::min(rows, std::uint64_t{limits.result_extent} * limits.result_extent) * kWindowBytes;
-}
-
 std::uint64_t slice_bytes(std::uint64_t left_rows, std::uint64_t right_rows, std::uint32_t key_bits,
                           GraphicsLimits const& limits) noexcept {
   auto const larger = std::max(left_rows, right_rows);
@@ -205,7 +201,8 @@ std::uint64_t slice_bytes(std::uint64_t left_rows, std::uint64_t right_rows, std
   auto const runs = pixels(larger) * 8 + larger * (8 + key_bits / 8);
   // CountFBO of (first, count), matches, offsets; bitmaps and tiles are small change.
   auto const count = larger * (8 + 4 + 4) + larger / 4;
-  auto const result = least_window_bytes(larger, limits);
+  // A window is smaller where memory is short.
+  auto const result = std::min(larger, std::uint64_t{limits.result_extent} * limits.result_extent) * kWindowBytes;
   return keys + statistics + std::max(stack, runs) + count + result;
 }
 

@@ -147,9 +147,6 @@ Probe choose_probe(Storage storage, std::uint64_t probe_rows, std::uint64_t laye
 
 /// Bytes of an output position of a window, on the device and in its copy for the host.
 inline constexpr std::uint64_t kWindowBytes = 16;
-/// Bytes that a window is given room for where memory is short: an output position for each of `rows` probe rows, at
-/// most a result FBO.
-std::uint64_t least_window_bytes(std::uint64_t rows, GraphicsLimits const& limits) noexcept;
 
 /// Images of one stack slice: the limit of stacks, the device's, and what `budget_bytes` of memory and the largest
 /// image hold; at least 1.

@@ -8,9 +8,10 @@
 namespace garuda::graphics {
 namespace {
 
-std::uint64_t budget_for_rest(SliceSide const& probe, GraphicsLimits const& limits) {
-  // CountFBO, matches, offsets and bitmap of the probe rows; a window.
-  return std::uint64_t{probe.rows()} * 20 + least_window_bytes(probe.rows(), limits);
+std::uint64_t budget_for_rest(SliceSide const& probe, KernelContext const& context) {
+  auto const extent = std::uint64_t{context.limits().result_extent};
+  // CountFBO, matches, offsets and bitmap of the probe rows; a window, which is smaller where memory is short.
+  return std::uint64_t{probe.rows()} * 20 + std::min(extent * extent * kWindowBytes, context.bytes_left() / 4);
 }
 
 }  // namespace
@@ -101,8 +102,8 @@ Result<void> GraphicsKernel::create_tables() {
   if (storage_ == Storage::runs) {
     GARUDA_TRY_ASSIGN(runs_, RunTable::create(context_, *build_, *clashes));
   } else {
-    GARUDA_TRY_ASSIGN(
-        stack_, HashStack::create(context_, *build_, clashes->max_clashes, budget_for_rest(probe, context_.limits())));
+    GARUDA_TRY_ASSIGN(stack_,
+                      HashStack::create(context_, *build_, clashes->max_clashes, budget_for_rest(probe, context_)));
   }
   GARUDA_TRY_ASSIGN(matches_, MatchTable::create(context_, probe, storage_));
   report_choice();
