@@ -19,7 +19,7 @@ inline constexpr std::array kPlacementChoices{Choice{"auto", 0}, Choice{"device"
 template <class Tuning>
 std::vector<Knob<Tuning>> with_run_knobs(std::vector<Knob<Tuning>> own) {
   std::vector<Knob<Tuning>> all{choice_knob<Tuning>("address", kAddressChoices, &Tuning::address,
-                                                    "graphics; group-bys also on compute, cuda",
+                                                    "graphics; group-bys also on compute",
                                                     "how a key finds its pixel or slot: by a hash, or as a number")};
   for (auto& knob : own) all.push_back(std::move(knob));
   for (auto& knob :
