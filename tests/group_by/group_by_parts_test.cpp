@@ -12,7 +12,7 @@ namespace garuda::group_by {
 namespace {
 
 TEST(GroupByTuning, TextThereAndBack) {
-  auto const text = "address=hash,keys=rowid,method=sorted,upload=stage,radix_bits=0,slice_rows=100";
+  auto const text = "address=hash,keys=rowid,method=shared,upload=stage,radix_bits=0,slice_rows=100";
   auto const tuning = parse_group_by_tuning(text);
   ASSERT_TRUE(tuning);
   EXPECT_EQ(tuning->keys, KeyForm::rowid);
