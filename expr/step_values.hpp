@@ -34,7 +34,7 @@ Outcome divide(Function function, Value a, Value b, Value& result) noexcept {
   result = 0;
   if (b == 0) return Outcome::undefined;
   bool const is_quotient = function == Function::divide || function == Function::floor_divide;
-  if (std::is_signed_v<Value> && static_cast<Value>(b + 1) == 0) {  // by -1: the least value has no opposite
+  if (std::is_signed_v<Value> && b == static_cast<Value>(-1)) {  // by -1: the least value has no opposite
     bool const overflows = is_quotient && a == std::numeric_limits<Value>::min();
     if (is_quotient) result = static_cast<Value>(0 - static_cast<std::make_unsigned_t<Value>>(a));
     return overflows ? Outcome::beyond : Outcome::fine;
