@@ -1,4 +1,5 @@
 #include "operators/cuda/cuda_join.hpp"
+#include "operators/contract/pair_window.hpp"
 
 #include <algorithm>
 #include <array>
@@ -51,9 +52,9 @@ class CudaKernel final : public contract::JoinKernel {
   std::vector<CudaMemory> keys_;
   std::shared_ptr<GarudaCudaResidentJoin> join_;  // none of a slice without rows on both sides
   std::optional<GarudaCudaResidentRows> rows_;
-  std::uint64_t window_first_ = 0;  // of the pairs that the host has
-  Numbers window_left_;
-  Numbers window_right_;
+  contract::PairWindow window_;
+  Numbers left_room_;  // of windows that come to the host
+  Numbers right_room_;
 };
 
 Result<GarudaCudaResidentTable> CudaKernel::upload(contract::KeySpan const& keys) {
@@ -104,9 +105,9 @@ Result<void> CudaKernel::load_window(std::uint64_t first) {
     return call(lane_.api().download, lane_.handle(), column.address + first * kNumberBytes, numbers.data(),
                 rows * kNumberBytes);
   };
-  GARUDA_TRY(load(rows_->left[0], window_left_));
-  GARUDA_TRY(load(rows_->right[0], window_right_));
-  window_first_ = first;
+  GARUDA_TRY(load(rows_->left[0], left_room_));
+  GARUDA_TRY(load(rows_->right[0], right_room_));
+  window_ = {first, left_room_, right_room_};
   if (options_.stats != nullptr) options_.stats->add_counter("windows", 1);
   return {};
 }
@@ -114,16 +115,7 @@ Result<void> CudaKernel::load_window(std::uint64_t first) {
 Result<void> CudaKernel::pairs(std::uint64_t first, std::span<contract::RowPair> out) {
   GARUDA_TRY_ASSIGN(auto const total, count());
   GARUDA_EXPECTS(options_.pairs_wanted && first <= total && out.size() <= total - first);
-  for (std::size_t done = 0; done < out.size();) {
-    auto const position = first + done;
-    bool const is_here = position >= window_first_ && position - window_first_ < window_left_.size();
-    if (!is_here) GARUDA_TRY(load_window(position));
-    auto const offset = position - window_first_;
-    auto const taken = std::min<std::uint64_t>(window_left_.size() - offset, out.size() - done);
-    for (std::uint64_t i = 0; i < taken; ++i) out[done + i] = {window_left_[offset + i], window_right_[offset + i]};
-    done += taken;
-  }
-  return {};
+  return contract::read_pairs(window_, first, out, [&](std::uint64_t position) { return load_window(position); });
 }
 
 Result<contract::MarkBitmap> CudaKernel::mark(Side side) {

@@ -1,4 +1,5 @@
 #include "operators/compute/join/compute_join.hpp"
+#include "operators/contract/pair_window.hpp"
 
 #include <fmt/format.h>
 
@@ -85,9 +86,7 @@ class SliceKernel final : public contract::JoinKernel {
   std::optional<DealtSlice> dealt_;   // where the host partitions
   std::optional<ResidentJoin> join_;  // none of a slice without rows on both sides
   std::optional<IndexedJoin> index_;  // where rows are marked and the join has none
-  std::uint64_t window_first_ = 0;    // of the pairs that the host reads
-  std::span<std::uint32_t const> window_left_;
-  std::span<std::uint32_t const> window_right_;
+  contract::PairWindow window_;
   std::vector<std::uint32_t> left_room_;  // of windows that come to the host
   std::vector<std::uint32_t> right_room_;
 };
@@ -143,12 +142,12 @@ Result<void> SliceKernel::start() {
 Result<void> SliceKernel::load_window(std::uint64_t first) {
   GARUDA_TRY_ASSIGN(auto const joined, join_->finish(context_));
   auto const rows = std::min(joined.rows - first, kWindowPairs);
-  window_first_ = first;
+  window_.first = first;
   auto const load = [&](vk::Buffer const& column, std::vector<std::uint32_t>& room) {
     return context_.read(column, first * sizeof(std::uint32_t), rows, room);
   };
-  GARUDA_TRY_ASSIGN(window_left_, load(*joined.left[0], left_room_));
-  GARUDA_TRY_ASSIGN(window_right_, load(*joined.right[0], right_room_));
+  GARUDA_TRY_ASSIGN(window_.left, load(*joined.left[0], left_room_));
+  GARUDA_TRY_ASSIGN(window_.right, load(*joined.right[0], right_room_));
   if (options_.stats != nullptr) options_.stats->add_counter("windows", 1);
   return {};
 }
@@ -159,16 +158,7 @@ Result<void> SliceKernel::pairs(std::uint64_t first, std::span<contract::RowPair
   if (total > most_pairs())
     return fail(ErrorCode::limit_exceeded,
                 fmt::format("a slice has more pairs than are kept on the device, {}: {}", most_pairs(), total));
-  for (std::size_t done = 0; done < out.size();) {
-    auto const position = first + done;
-    bool const is_here = position >= window_first_ && position - window_first_ < window_left_.size();
-    if (!is_here) GARUDA_TRY(load_window(position));
-    auto const offset = position - window_first_;
-    auto const taken = std::min<std::uint64_t>(window_left_.size() - offset, out.size() - done);
-    for (std::uint64_t i = 0; i < taken; ++i) out[done + i] = {window_left_[offset + i], window_right_[offset + i]};
-    done += taken;
-  }
-  return {};
+  return contract::read_pairs(window_, first, out, [&](std::uint64_t position) { return load_window(position); });
 }
 
 /// Marks of a side's rows, mark_words() × u64, once what is recorded has run; nothing where no row has a match.
