@@ -1,6 +1,5 @@
 #include <fmt/format.h>
 
-#include <bit>
 #include <limits>
 #include <string_view>
 #include <utility>
