@@ -1,4 +1,4 @@
-// What comparators mean, and what becomes of them when operands change places or the result is negated.
+// This header says what comparators mean, and which one holds when operands change places or a result is negated.
 #pragma once
 
 #include <cstdint>

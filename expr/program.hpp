@@ -16,7 +16,7 @@
 
 namespace garuda::expr {
 
-/// What a call computes of its arguments. Null arguments make null results, unless a line says otherwise.
+/// A call computes one of these of its arguments. Null arguments make null results, unless a line says otherwise.
 enum class Function : std::uint8_t {
   compare,          ///< Two values of one type → boolean. -0.0 equals 0.0; NaNs are equal and the largest.
   all,              ///< Two booleans → boolean: `and`, false if either is false.

@@ -1,4 +1,4 @@
-// What the kernels of group-bys share: atomics on states, and values and their kinds.
+// The kernels of group-bys share atomics on states, and values and their kinds.
 #pragma once
 
 #include <cstdint>

@@ -11,7 +11,7 @@
 
 namespace garuda::cuda_backend {
 
-/// What is kept of each group of one column. Flags say which special values there are among floats.
+/// A group keeps one of these states of a column. Flags say which special values there are among floats.
 enum class StateFunction : std::uint8_t { count, sum, least, greatest, flags };
 
 /// Most states of one group-by: a mean takes two.
@@ -28,7 +28,7 @@ struct GroupState {
   std::uint32_t shared_offset = 0;              ///< bytes from the start of a block's table
   std::uint64_t* table = nullptr;               ///< a slot of the table, and one more
   std::uint64_t* out = nullptr;                 ///< a group of the result
-  // What follows is of groups with numbers, which have their states in `table`, `stride` words from group to group.
+  // Groups with numbers use the members below. Their states lie in `table`, `stride` words from group to group.
   std::uint32_t stride = 0;
   std::uint32_t values_each = 1;                 ///< words of 64 bits from a row's value to the next one's: 1 or 2
   std::uint32_t const* validity = nullptr;       ///< a bit a row; null: every row has a value

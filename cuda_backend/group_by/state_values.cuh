@@ -1,4 +1,4 @@
-// What a row adds to the states of its group, read from columns of any kind.
+// The values that a row adds to the states of its group are read here, from columns of any kind.
 #pragma once
 
 #include <bit>
