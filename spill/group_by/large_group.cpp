@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/numbers/ordered_value.hpp"
 #include "core/numbers/wide_integer.hpp"
 #include "io/file_dictionaries.hpp"
 #include "operators/resolve/group_by_columns.hpp"
@@ -46,18 +47,22 @@ class NumberWords {
   bool is_wide() const noexcept { return width_ > sizeof(std::uint64_t); }
 
   UInt128 word_at(std::uint8_t const* value) const noexcept {
+    if (is_float_ && width_ == sizeof(double)) return ordered_from_bits(canonical_bits(read<double>(value)));
+    if (is_float_ && width_ == sizeof(float)) return ordered_from_bits(canonical_bits(read<float>(value)));
+    if (is_float_) return ordered_from_bits(canonical_half(read<std::uint16_t>(value)));
     UInt128 bits = 0;
     std::memcpy(&bits, value, width_);  // little endian
-    if (!is_float_) return bits ^ (is_signed_ ? sign_ : 0);
-    auto const magnitude = bits & ~sign_;
-    if (magnitude == 0) return sign_;
-    if (magnitude > infinity_) return most_;
-    return bits == magnitude ? bits | sign_ : most_ ^ bits;
+    return bits ^ flipped_;
   }
 
   void write(UInt128 word, std::uint8_t* value) const noexcept {
-    bool const is_negative = is_float_ && (word & sign_) == 0;
-    auto const bits = is_negative ? most_ ^ word : is_float_ || is_signed_ ? word ^ sign_ : word;
+    auto bits = word ^ flipped_;
+    if (is_float_ && width_ == sizeof(double)) bits = bits_from_ordered(static_cast<std::uint64_t>(word));
+    // A float of 16 bits is ordered as the one of 32 that begins with its bits.
+    if (is_float_ && width_ < sizeof(double)) {
+      auto const unused = 32 - 8 * width_;
+      bits = bits_from_ordered(static_cast<std::uint32_t>(word) << unused) >> unused;
+    }
     std::memcpy(value, &bits, width_);
   }
 
@@ -65,19 +70,18 @@ class NumberWords {
   NumberWords(contract::ValueKind kind, std::size_t width)
       : width_(width),
         is_float_(contract::is_float(kind)),
-        is_signed_(contract::is_signed_integer(kind)),
-        sign_(UInt128{1} << (8 * width - 1)),
-        most_(sign_ | (sign_ - 1)) {
-    auto const mantissa_bits = width == 2 ? 10 : width == 4 ? 23 : 52;
-    infinity_ = (sign_ - 1) >> mantissa_bits << mantissa_bits;
+        flipped_(contract::is_signed_integer(kind) ? UInt128{1} << (8 * width - 1) : UInt128{0}) {}
+
+  template <class Value>
+  static Value read(std::uint8_t const* value) noexcept {
+    Value read;
+    std::memcpy(&read, value, sizeof(read));
+    return read;
   }
 
   std::size_t width_;
   bool is_float_;
-  bool is_signed_;
-  UInt128 sign_;
-  UInt128 most_;
-  UInt128 infinity_;
+  UInt128 flipped_;  ///< the sign bit of signed integers
 };
 
 /// The values of a block that are not null, as sorted words.
