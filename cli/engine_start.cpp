@@ -13,12 +13,12 @@ namespace garuda::cli {
 
 namespace {
 
-/// Of files, of which some hold twenty times as much. Copies of that take less time than opening a device's other
-/// queues, and reading it less than opening the device.
+/// Files below this size are small; compressed ones may hold twenty times as much. Copying their tables takes less time
+/// than opening a device's other queues, and reading them less than opening the device.
 constexpr std::uint64_t kSmallBytes = std::uint64_t{4} << 20;
 
-/// For as long as the process lives: when a thread ends that made an instance, NVIDIA's driver (580) takes down what it
-/// has of the thread, 11 ms in which it gives no other thread anything.
+/// Keeps the calling thread until the process ends. When a thread ends that made an instance, NVIDIA's driver (580)
+/// takes down what it has of the thread: 11 ms in which it gives no other thread anything.
 [[noreturn]] void stay() {
   while (true) std::this_thread::sleep_for(std::chrono::hours(24));
 }
@@ -32,7 +32,7 @@ bool is_ready(std::shared_future<T> const& future) {
 
 std::optional<std::vector<SharedEngine::Kept>> SharedEngine::kept_;
 
-/// One that could not be made serves nobody; one that is on its way may.
+/// An engine that could not be made serves nobody; one that is still being made may.
 bool SharedEngine::Kept::serves(EngineStart::Wanted const& wanted) const {
   return (!is_ready(made) || made.get().engine) && (made_for.devices || !wanted.devices) &&
          made_for.kept_beside_limit_bytes == wanted.kept_beside_limit_bytes;

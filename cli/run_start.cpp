@@ -55,9 +55,9 @@ void RunStart::bound_memory() noexcept {
 /// Takes shares of the limit for memory that is freed and not given back.
 void RunStart::keep_within(std::uint64_t& limit_bytes) {
   constexpr std::uint64_t kShare = 16;
-  /// Less holds no column of a row group.
+  /// A smaller share would hold no column of a row group.
   constexpr std::uint64_t kLeastBytes = 4 << 20;
-  /// Of a heap of the C library; each thread may have one.
+  /// Size of a heap of the C library; each thread may have one.
   constexpr std::uint64_t kHeapBytes = 64 << 20;
   auto const threads = options_.threads != 0 ? options_.threads : std::thread::hardware_concurrency();
   auto const share = limit_bytes / kShare;

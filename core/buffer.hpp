@@ -69,7 +69,7 @@ class AlignedBuffer {
 
 /// Memory for containers, where it is large as buffers have it. Not initialised. Throws std::bad_alloc.
 void* allocate_kept(std::size_t bytes);
-/// Of allocate_kept(bytes).
+/// Takes back what allocate_kept(bytes) returned.
 void free_kept(void* memory, std::size_t bytes) noexcept;
 
 /// Gives containers memory that is kept for later ones when they free it (core/kept_memory).

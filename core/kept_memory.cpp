@@ -36,7 +36,7 @@ class KeptMemory::OwnSpans {
   OwnSpans(OwnSpans const&) = delete;
   OwnSpans& operator=(OwnSpans const&) = delete;
 
-  /// Of the calling thread: whether its OwnSpans is gone. Objects of the thread that are older free their memory later.
+  /// Whether the calling thread's OwnSpans is gone: older objects of the thread free their memory after it.
   static bool& is_ending() noexcept {
     thread_local bool is_ending = false;
     return is_ending;

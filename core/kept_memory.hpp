@@ -15,7 +15,7 @@ namespace garuda {
 /// operating system, and under a hypervisor may have to be found first, which can take longer than filling it. Spans
 /// of pages that lie side by side are one span; a span may serve a smaller buffer and keeps the rest. One a process,
 /// because buffers outlive engines and each other in any order: but only engines make it keep anything (Tenancy), and
-/// with the last of them everything goes back. Of smaller spans each thread has some of its own, which are still in its
+/// with the last of them everything goes back. Each thread has some smaller spans of its own, which are still in its
 /// core's cache when it takes them again, and for which no thread waits. Thread-safe.
 class KeptMemory {
  public:
@@ -28,7 +28,7 @@ class KeptMemory {
     std::size_t bytes = 0;
   };
 
-  /// While one exists freed memory is kept, up to the limit. Held by an engine.
+  /// Freed memory is kept, up to the limit, while a Tenancy exists. An engine holds one.
   class Tenancy {
    public:
     Tenancy();
@@ -58,7 +58,7 @@ class KeptMemory {
     std::uint64_t since = 0;  ///< number of the `keep` that made or last enlarged the span
   };
 
-  /// Those of the calling thread; nullptr: it is ending.
+  /// Spans of the calling thread; nullptr: it is ending.
   static OwnSpans* own_spans() noexcept;
   /// False: there is no room for one more.
   bool add(OwnSpans* own) noexcept;
@@ -68,11 +68,11 @@ class KeptMemory {
   void insert(std::byte* address, Kept kept);
   void shrink_to(std::size_t bytes) noexcept;
   std::size_t limit() const noexcept { return tenants_ == 0 ? 0 : limit_; }
-  /// Of what is everyone's: the rest is left to the threads.
+  /// The part of the limit for spans that all threads share; the rest is left to the threads' own.
   std::size_t common_limit() const noexcept;
   /// Whether so many threads may have spans of their own.
   bool is_enough_for(std::size_t num_owners) const noexcept;
-  /// After a change of the limit or of the tenants.
+  /// Called after a change of the limit or of the tenants.
   void obey_limit() noexcept;
 
   mutable std::mutex mutex_;

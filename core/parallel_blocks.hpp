@@ -44,7 +44,7 @@ Result<void> for_each_block(std::size_t count, Control const* control, Body cons
   return check_cancelled(control);
 }
 
-/// The same, but the calls begin in the order of i, each as soon as a thread is free: for blocks that become smaller.
+/// for_each_block() whose calls begin in the order of i, each as soon as a thread is free: for blocks that shrink.
 template <class Body>
 Result<void> for_each_block_in_turn(std::size_t count, Control const* control, Body const& body) {
   GARUDA_TRY(check_cancelled(control));

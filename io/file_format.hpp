@@ -14,7 +14,7 @@ enum class FileFormat : std::uint8_t { parquet, ipc, csv };
 /// case. Errors: usage.
 Result<FileFormat> format_of(std::filesystem::path const& path);
 
-/// The same of a file that is to be written: .arrows, a stream, is none. Errors: usage.
+/// The format in which a file is to be written, by its extension; .arrows, a stream, is only read. Errors: usage.
 Result<FileFormat> output_format_of(std::filesystem::path const& path);
 
 }  // namespace garuda::io

@@ -59,10 +59,10 @@ class RowGroups {
   /// The type that the column at this position has in batches that are read with `options`.
   virtual std::shared_ptr<arrow::DataType> type_as_read(int column, ReadOptions const& options) const = 0;
 
-  /// Those that may have rows that `options` want, ascending. Errors: those of FileReader::read.
+  /// Row groups that may have rows that `options` want, ascending. Errors: those of FileReader::read.
   virtual Result<std::vector<int>> wanted(ReadOptions const& options) const = 0;
 
-  /// What streaming one of them takes beside its batches, bytes, an estimate: pages, and what they are fetched through.
+  /// Bytes that streaming a row group takes beside its batches, an estimate: pages, and buffers that they come through.
   virtual std::uint64_t stream_bytes(std::vector<int> const& columns) const = 0;
 
   /// FileReader::stream of one row group. Thread-safe.
@@ -87,16 +87,16 @@ class FileReader {
   /// Errors: invalid_input, out_of_memory, cancelled; the sentence names the file.
   virtual Result<ArrowBatches> read(std::vector<int> const& columns, ReadOptions const& options) = 0;
 
-  /// Bytes of the file that hold the columns at these positions, where `options` want them; of a format that has no
-  /// such places, all.
+  /// Bytes of the file that hold the columns at these positions, where `options` want them; all bytes where the format
+  /// does not say where columns are.
   virtual std::uint64_t bytes_of(std::vector<int> const& columns, ReadOptions const& options) const = 0;
 
-  /// The file's, which live as long as the reader; nullptr: the format has none.
+  /// The file's row groups, which live as long as the reader; nullptr: the format has none.
   virtual RowGroups* row_groups() noexcept { return nullptr; }
 
-  /// The same rows in the same order, of which no more are held than a batch and what decoding it takes.
+  /// Reads the rows of read() in their order, and holds no more of them than a batch and what decoding it takes.
   /// `batch_rows`: most rows of a batch, at least 1; a CSV file's blocks may have more. A CSV file is read once
-  /// more before, for the types of its columns. The reader must outlive the cursor.
+  /// before, for the types of its columns. The reader must outlive the cursor.
   virtual Result<std::unique_ptr<BatchCursor>> stream(std::vector<int> const& columns, ReadOptions const& options,
                                                       std::int64_t batch_rows) = 0;
 };

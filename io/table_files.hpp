@@ -33,7 +33,7 @@ struct TableFiles {
   bool is_one() const noexcept { return files.size() == 1 && files.front().keys.empty(); }
   /// Whether the values of key `key` of all files are integers.
   bool has_integers(std::size_t key) const;
-  /// Of all files. One that is missing has none: whoever reads it says so.
+  /// Bytes of all files. A missing file counts none: whoever reads it says so.
   std::uint64_t bytes() const noexcept;
 };
 

@@ -38,7 +38,7 @@ class TableStream {
   /// Share of the files that has been read, an estimate; 1 at the end.
   double fraction_read() const noexcept { return fraction_read_; }
 
-  /// Of what open was given, what is taken while next() is called; the same on any number of threads.
+  /// The part of open's `ahead_bytes` that is taken while next() is called, on any number of threads.
   std::uint64_t ahead_bytes() const noexcept { return ahead_bytes_; }
   /// Row groups that are read side by side.
   std::size_t readers() const noexcept { return readers_; }

@@ -38,7 +38,7 @@ class TableWriter {
   /// invalid_input, naming a type that the format cannot hold.
   static Result<TableWriter> open(std::filesystem::path const& path, Schema const& schema,
                                   WriteOptions const& options = {});
-  /// The same with a file that has been created before.
+  /// Writes into a file that has been created before.
   static Result<TableWriter> open(os::OutputFile file, Schema const& schema, WriteOptions const& options = {});
 
   TableWriter(TableWriter&&) noexcept;

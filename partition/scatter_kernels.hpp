@@ -43,10 +43,10 @@ struct ScatterKernels {
   /// Appends element i of stream `a` (and of `b`) to partition digits[i], for i below `count`.
   using Scatter = void (*)(std::uint16_t const* digits, void const* a, void const* b, std::size_t count,
                            std::size_t partitions, WriteBuffers const& to);
-  /// The same where stream `a` is the keys themselves and `digit` is raw: no pass over them for the digits.
+  /// Scatters where stream `a` is the keys themselves and `digit` is raw: no pass over them for the digits.
   using ScatterKeys = void (*)(DigitBits digit, void const* a, void const* b, std::size_t count, std::size_t partitions,
                                WriteBuffers const& to);
-  /// The same with the numbers from `number` on as stream `b`.
+  /// Scatters keys with the numbers from `number` on as stream `b`.
   using NumberKeys = void (*)(DigitBits digit, void const* a, std::uint64_t number, std::size_t count,
                               std::size_t partitions, WriteBuffers const& to);
   /// Writes out what the buffers of `partitions` partitions still hold.

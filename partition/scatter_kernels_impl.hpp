@@ -175,7 +175,7 @@ struct PairSlots {
   void put(std::uint32_t slot, Element<kWidth> a, Element<kWidth> b) const {
     store_pair(pairs + std::size_t{slot} * 2 * kWidth, a, b);
   }
-  /// The same of a pair in one number.
+  /// Puts a pair that is one number.
   void put(std::uint32_t slot, std::uint64_t pair) const requires(kWidth == 4) {
     __builtin_memcpy(pairs + std::size_t{slot} * 8, &pair, 8);
   }

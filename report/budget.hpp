@@ -29,11 +29,11 @@ class Budget {
   void took(std::size_t who, SuiteCell const& cell, double seconds);
   /// Seconds that the cell will take, as the last one did that `who` had of its kind; 0 when there was none.
   double expected(std::size_t who, SuiteCell const& cell) const;
-  /// Generating tables and their reference.
+  /// The `who` of generating tables and their reference.
   static constexpr std::size_t kTables = SIZE_MAX;
 
-  /// Of the targets, in order of what they are expected to take, those that the time allows, and the reasons of the
-  /// others. No cell is expected to take more than a quarter of what is left: `seconds`.
+  /// The targets that the time allows, in the order of their expected times, and the reasons of the others. None is
+  /// expected to take more than a quarter of what is left: `seconds`.
   struct Allowed {
     std::vector<std::size_t> targets;
     double seconds = 0;

@@ -13,7 +13,7 @@ struct Times {
   explicit Times(Json const& result)
       : median_ns(static_cast<double>(median_of(result))), least_ns(result.at("min_ns").get<double>()) {
     auto const most_ns = result.at("max_ns").get<double>();
-    // Of a report that somebody wrote by hand: the median alone.
+    // A report that somebody wrote by hand may contradict itself: only its median counts.
     bool const is_sound = least_ns <= median_ns && median_ns <= most_ns;
     if (!is_sound) least_ns = median_ns;
     if (!result.contains("visits")) {
@@ -50,7 +50,7 @@ struct Times {
 
  private:
   void add_visit(Json const& visit) {
-    // Of a normal distribution: its deviation by the median of absolute ones, the error of a median by that of a mean.
+    // A normal distribution's deviation, by the median of absolute ones, and a median's error, by that of a mean.
     constexpr double kDeviation = 1.4826;
     constexpr double kErrorOfMedian = 1.2533;
     auto const median = static_cast<double>(median_of(visit));
@@ -64,7 +64,7 @@ struct Times {
 
 VisitNoise::VisitNoise(std::vector<Json const*> const& results) {
   // A few cells that something disturbed say nothing of the others: each counts as this many times the middle at most.
-  // Of variances by one degree of freedom, whose middle is less than half their mean, hardly any is above it.
+  // Variances by one degree of freedom, whose middle is less than half their mean, are hardly ever above it.
   constexpr double kMostOfMiddle = 20;
   std::vector<double> variances;
   for (auto const* const result : results)

@@ -15,17 +15,17 @@ enum class Change : std::uint8_t { none, faster, slower };
 /// of a cell tell little of that cell's variance, those of all cells tell much of what variances there are.
 class VisitNoise {
  public:
-  /// Of no report: nothing is known.
+  /// The noise of no report: nothing is known.
   VisitNoise() = default;
-  /// Of a report's results; those that were visited once do not count.
+  /// The noise of a report's results; those that were visited once do not count.
   explicit VisitNoise(std::vector<Json const*> const& results);
 
-  /// Of the cells of both.
+  /// The noise of the cells of both.
   friend VisitNoise operator+(VisitNoise const& one, VisitNoise const& other);
 
   double variance() const noexcept { return variance_; }
-  /// Of a cell whose own visits say `own`, with `freedom` degrees: drawn towards that of all cells, as by Smyth 2004,
-  /// "Linear models and empirical Bayes methods", eq. (3). 0 where no cell was visited twice.
+  /// Variance of a cell whose own visits say `own`, with `freedom` degrees, drawn towards that of all cells as by Smyth
+  /// 2004, "Linear models and empirical Bayes methods", eq. (3). 0 where no cell was visited twice.
   double moderated(double own, double freedom) const;
 
  private:

@@ -52,7 +52,7 @@ Json power_of(fs::path const& sys) {
   bool has_mains = false;
   for (auto const& supply : folders_of(sys / "class/power_supply", "")) {
     auto const type = line_of(supply / "type");
-    // Those of mice and phones are of their devices.
+    // Batteries of mice and phones do not feed the host.
     if (line_of(supply / "scope") == "Device") continue;
     if (type == "Battery" && line_of(supply / "status") == "Discharging") {
       auto const capacity = number_of(supply / "capacity");

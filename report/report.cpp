@@ -132,7 +132,7 @@ class Report {
     }
   }
 
-  /// What the largest cell will take; not where a report is to take a few seconds.
+  /// Touches as much memory as the largest cell takes, unless the report is to take a few seconds.
   void touch_memory_of(std::vector<SuiteCell> const& cells) {
     if (budget_.left() < kLeastSecondsWithRates) return;
     std::uint64_t most_rows = 0;
@@ -142,7 +142,7 @@ class Report {
     engine_.release_host_memory();
   }
 
-  /// Of the host and of the devices that are measured.
+  /// Measures the rates of the host and of the devices that are measured.
   Result<void> measure_rates() {
     std::vector<std::optional<std::uint32_t>> known;
     for (auto const& target : targets_) {
@@ -169,7 +169,7 @@ class Report {
     return {};
   }
 
-  /// Of the host if there is no device. Given up once no more than `least_left` seconds are left.
+  /// Calibrates the host if there is no device. Gives up once no more than `least_left` seconds are left.
   Result<CalibrationInfo> calibrate(std::optional<std::uint32_t> device, double least_left) {
     std::atomic<bool> is_late{false};
     CalibrateOptions options;

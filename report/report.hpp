@@ -16,9 +16,9 @@ namespace garuda::report {
 
 using Json = nlohmann::ordered_json;
 
-/// Of the JSON; docs/report.schema.json describes it.
+/// Version of the JSON's format, which docs/report.schema.json describes.
 inline constexpr int kFormatVersion = 2;
-/// What came before: each cell was visited once. Comparing reads it.
+/// The format before, in which each cell was visited once. Comparing reads it.
 inline constexpr int kFormatOfOneVisit = 1;
 
 struct ReportRequest {

@@ -28,7 +28,7 @@ struct SuiteCell {
   Thoroughness from;   ///< the least thorough report that has it
   bench::WorkloadSpec workload;
 
-  /// Of both sides of a join.
+  /// Rows of the table, or of both sides of a join.
   std::uint64_t rows() const;
   bool is_join() const noexcept { return std::holds_alternative<bench::JoinWorkload>(workload); }
 };

@@ -8,10 +8,10 @@
 
 namespace garuda::report {
 
-/// Of every device, in the loader's order, which is that of Engine::devices():
+/// Profiles of every device, in the loader's order, which is that of Engine::devices():
 /// {"subgroups": {"size", "least", "most"}, "heaps": [{"bytes", "device_local", "budget_bytes" | null}],
 ///  "profile": {"api_version", "properties": {"VkPhysicalDeviceProperties": {"limits"}}, "features"}}, the profile in
-/// the words of Vulkan profiles. No identity of the machine's own: no UUID.
+/// the words of Vulkan profiles. They do not identify the machine: no UUID.
 /// Errors: no_device without Vulkan or without a device; device_failure.
 Result<std::vector<nlohmann::ordered_json>> vulkan_profiles();
 

@@ -79,12 +79,12 @@ class CommandRecorder {
   /// Orders the use of a whole buffer: what `producer` wrote is visible to `consumer`, and `consumer`'s writes come
   /// after `producer`'s reads.
   void barrier(Buffer const& buffer, ResourceUse producer, ResourceUse consumer);
-  /// The same for an image, all layers (or `layer_count` from `first_layer`), from the producer's layout to the
-  /// consumer's. Producer use::kUndefined drops the contents.
+  /// Orders the use of an image, all layers (or `layer_count` from `first_layer`), and takes it from the producer's
+  /// layout to the consumer's. Producer use::kUndefined drops the contents.
   void barrier(Image const& image, ResourceUse producer, ResourceUse consumer);
   void barrier(Image const& image, std::uint32_t first_layer, std::uint32_t layer_count, ResourceUse producer,
                ResourceUse consumer);
-  /// The same for all memory at once, without layout changes.
+  /// Orders the use of all memory at once, without layout changes.
   void barrier(ResourceUse producer, ResourceUse consumer);
 
   /// Fills `view` (offset and size multiples of 4) with a word. Use: kTransferWrite.
@@ -132,7 +132,7 @@ class CommandRecorder {
   /// linear workgroup is gl_WorkGroupID.y * gl_NumWorkGroups.x + gl_WorkGroupID.x; it ignores those past the count it
   /// knows (fewer than gl_NumWorkGroups.y are surplus). `groups` is at most the product of the limits of x and y.
   void dispatch(std::uint64_t groups) { dispatch_part(groups, 0, 1); }
-  /// The same in `parts` that may go into different submissions, the workgroups of part 0 first; shaders do not see a
+  /// Dispatches one of `parts` that may go into different submissions, the workgroups of part 0 first. Shaders see no
   /// difference unless they use gl_NumWorkGroups for more than their number. Where there are more parts than
   /// workgroups, or rows of them, some are empty, but not part 0.
   void dispatch_part(std::uint64_t groups, std::uint32_t part, std::uint32_t parts);

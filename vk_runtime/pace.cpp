@@ -10,10 +10,10 @@ namespace {
 
 /// What takes less is taken for as long, for what there is beside the points.
 constexpr std::uint64_t kLeastNs = 1'000'000;
-/// Part of the way that a pace goes towards a faster one each time.
+/// Share of the distance to a faster pace that a pace moves each time.
 constexpr double kTrust = 0.25;
-/// Of a phase that was not seen yet: SwiftShader takes two to five times as long as lavapipe, whose pace is assumed of
-/// every software device.
+/// Times that a phase which was not seen yet is taken to be slower: SwiftShader takes two to five times as long as
+/// lavapipe, whose pace is assumed for every software device.
 constexpr double kUnseenTimes = 4;
 /// A pace stays within so many times what is assumed, either way: a phase of few points and much else says little.
 constexpr double kMostTimes = 32;

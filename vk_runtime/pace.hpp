@@ -12,9 +12,9 @@
 
 namespace garuda::vk {
 
-/// No submission is to take longer: watchdogs reset a GPU after two seconds, and while a submission runs nothing else
-/// is drawn. A software device draws no desktop and has no watchdog; its submissions share the host's cores with
-/// whatever else runs, and decide only how soon a cancelled query ends.
+/// The longest that a submission is to take: watchdogs reset a GPU after two seconds, and while a submission runs
+/// nothing else is drawn. A software device draws no desktop and has no watchdog; its submissions share the host's
+/// cores with whatever else runs, and decide only how soon a cancelled query ends.
 constexpr std::int64_t longest_submission_ns(DeviceType type) noexcept {
   return type == DeviceType::cpu ? 400'000'000 : 100'000'000;
 }
@@ -35,23 +35,23 @@ struct SubmissionTime {
 /// The longest submissions of this process that any Pace was told of; suites say them at their end.
 struct LongestSubmissions {
   SubmissionTime usual;
-  SubmissionTime compiling;  ///< of those in which the driver compiled
+  SubmissionTime compiling;  ///< the longest in which the driver compiled
 };
 LongestSubmissions longest_submissions();
 
-/// Nanoseconds a point by phase, as submissions took them. One a device, thread-safe.
+/// Nanoseconds a point of each phase, as submissions took them. A device has one. Thread-safe.
 class Pace {
  public:
-  /// Until a phase was seen it is taken for four times as slow as max_points_per_submission of `traits` expects: so its
-  /// first submissions are short, whatever the driver.
+  /// A phase that was not seen yet is taken for four times as slow as max_points_per_submission of `traits` expects, so
+  /// that its first submissions are short, whatever the driver.
   explicit Pace(DeviceTraits const& traits) noexcept;
 
-  /// What submissions are filled up to: a half of the longest, on a software device a quarter, because other passes of
-  /// the phase, or other work on the machine, may make the next one slower than the last.
+  /// The time up to which submissions are filled: half of the longest, on a software device a quarter, because other
+  /// passes of the phase, or other work on the machine, may make the next one slower than the last.
   double aim_ns() const noexcept { return aim_ns_; }
-  /// What `points` points of `phase` are expected to take.
+  /// Time that `points` points of `phase` are expected to take.
   double expected_ns(std::string_view phase, std::uint64_t points) const;
-  /// Of one of its submissions.
+  /// Remembers the time of a submission among the process's longest.
   static void submission_took(SubmissionTime const& time);
   /// A submission in which the driver compiles is under way from the one call to the other. Others wait for it.
   void compiling_began() noexcept {
@@ -60,12 +60,11 @@ class Pace {
   }
   void compiling_ended() noexcept { --compiling_; }
   bool is_compiling() const noexcept { return compiling_ > 0; }
-  /// Begun so far.
+  /// Compilations that have begun so far.
   std::uint64_t compilations() const noexcept { return compilations_; }
-  /// `points` points of `phase` took `ns`, without compiling. The first time says how far what is assumed until then
-  /// was too careful. After it a slower pace holds, by the host's clock once it was seen twice, since other work may
-  /// have been in the way; a faster one by and by. What takes less than a millisecond says no more than that it takes
-  /// no longer.
+  /// Tells that `points` points of `phase` took `ns`, without compiling. The first time says how far the assumed pace
+  /// was too slow. Later a slower pace holds at once, by the host's clock once it was seen twice, since other work may
+  /// have been in the way; a faster one is approached by steps. Times below a millisecond are only upper bounds.
   void took(std::string_view phase, std::uint64_t points, std::uint64_t ns, ClockSource source);
 
  private:

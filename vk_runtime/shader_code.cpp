@@ -83,7 +83,8 @@ class GroupUse {
       values_[operands[0]] = {true, operands[2] == kBuiltInNumWorkgroups, kWhole};
   }
 
-  /// Of the vector's operands type, result, vector, index; of the number of workgroups only the first is harmless.
+  /// Takes a component; `operands`: type, result, vector, index. Returns whether it is one of gl_NumWorkGroups with
+  /// which a shader may stride: any but the first.
   template <class IndexOf>
   bool take_component(Words operands, IndexOf const& index_of) {
     auto value = value_of(operands[2]);

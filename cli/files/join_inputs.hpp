@@ -14,8 +14,8 @@ struct JoinInputs {
   Table right;
 };
 
-/// Of a request that only counts: checks that the columns it names are in the files, and lets go of them, because no
-/// row is made and only keys are read. Errors: those of io::read_fields; invalid_input (unknown or ambiguous column).
+/// Checks that the columns that a request which only counts names are in the files, and drops them from it: no row is
+/// made and only keys are read. Errors: those of io::read_fields; invalid_input (unknown or ambiguous column).
 Result<void> settle_counted_columns(JoinRequest& request);
 
 /// The join of both files under the memory limit of `request`, which holds for the tables too: of the columns that it

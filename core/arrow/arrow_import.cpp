@@ -139,7 +139,7 @@ Result<Schema> import_schema(ArrowSchema const& schema) {
   return fields;
 }
 
-/// Of each column, the dictionary of the latest batch; its memory lives while that batch does.
+/// The dictionary of each column in the latest batch, whose memory lives as long as that batch.
 using KnownDictionaries = std::vector<std::optional<KnownDictionary>>;
 
 /// Validates a struct array and makes a batch of its children, which start at the struct array's own offset.

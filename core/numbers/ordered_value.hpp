@@ -21,7 +21,7 @@ constexpr std::uint64_t canonical_bits(double value) noexcept {
   return value == 0 ? 0 : std::bit_cast<std::uint64_t>(value);
 }
 
-/// The same of a float of 16 bits, given as its bits.
+/// canonical_bits() for a float of 16 bits, given as its bits.
 constexpr std::uint16_t canonical_half(std::uint16_t bits) noexcept {
   auto const magnitude = static_cast<std::uint16_t>(bits & 0x7FFF);
   if (magnitude > 0x7C00) return kCanonicalNan16;

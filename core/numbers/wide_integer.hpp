@@ -8,7 +8,7 @@ namespace garuda {
 __extension__ using Int128 = __int128;
 __extension__ using UInt128 = unsigned __int128;
 
-/// Of two words, the low one first.
+/// The number whose two words these are, the low one first.
 inline UInt128 wide_word(std::uint64_t const* words) noexcept { return (UInt128{words[1]} << 64) | words[0]; }
 
 /// Adds two words to two, of two's complement, the low ones first; a carry out of them is lost.

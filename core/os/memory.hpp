@@ -20,7 +20,7 @@ void unmap_pages(std::byte* address, std::size_t bytes) noexcept;
 
 /// `bytes` (a multiple of `alignment`) from the heap, not initialised; nullptr: no memory.
 void* allocate_aligned(std::size_t alignment, std::size_t bytes) noexcept;
-/// Of allocate_aligned.
+/// Frees what allocate_aligned returned.
 void free_aligned(void* memory) noexcept;
 
 /// What the process may still take, container limits included; 0: unknown.

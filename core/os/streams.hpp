@@ -18,7 +18,7 @@ bool is_writable(int descriptor) noexcept;
 
 bool is_terminal(int descriptor) noexcept;
 
-/// Of the terminal that `descriptor` is; nothing where it is none or does not say.
+/// Width of the terminal that `descriptor` is; nullopt: it is none, or does not say.
 std::optional<std::size_t> terminal_columns(int descriptor) noexcept;
 
 }  // namespace garuda::os

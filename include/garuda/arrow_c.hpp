@@ -42,7 +42,7 @@ Result<void> export_arrow(Schema const& schema, Batch batch, ArrowArray* out, Ar
 /// later call.
 void export_arrow(std::unique_ptr<BatchStream> stream, ArrowArrayStream* out);
 
-/// The same of the batches of a table in the host's memory, which they share.
+/// Exports the batches of a table in the host's memory, which they share.
 void export_arrow(std::shared_ptr<Table const> table, ArrowArrayStream* out);
 
 }  // namespace garuda

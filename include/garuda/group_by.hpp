@@ -71,8 +71,8 @@ struct Aggregate {
   std::optional<std::string> second{};  ///< of covar, corr, arg_min, arg_max
   double quantile = 0.5;                ///< within [0, 1]
   std::uint64_t most = 1;               ///< of min_n and max_n, 1 to 2^31 - 1
-  /// Of sum, mean, var, std, covar, corr, product: in place of the value the exact state that it is made of, as binary
-  /// (operators/resolve/exact_state.hpp): states of parts of a table merge to that of the table. Never null.
+  /// Sum, mean, var, std, covar, corr and product give the exact state that their value is made of, as binary
+  /// (operators/resolve/exact_state.hpp). States of parts of a table merge to that of the table. Never null.
   bool as_state = false;
 
   friend bool operator==(Aggregate const&, Aggregate const&) = default;

@@ -94,7 +94,7 @@ enum class JoinMethod : std::uint8_t {
   global,         ///< the build side indexed in device memory, the probe side left where it is
   nested_loops,   ///< every row compared with every other, tile by tile (He et al. 2008, NINLJ)
   sorted_ranges,  ///< one side sorted by a column that the condition bounds: a row of the other finds a range of it
-  /// Of joins without pairs, with keys: a bit for each value in the range of the right keys, looked up by left rows.
+  /// A bit for each value in the range of the right keys, looked up by left rows; for joins with keys, without pairs.
   bitmap,
 };
 

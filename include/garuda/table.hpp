@@ -100,7 +100,7 @@ class TableView {
   std::size_t num_columns() const noexcept { return schema_->size(); }
   std::size_t num_batches() const noexcept { return batches_.size(); }
   BatchView const& batch(std::size_t i) const noexcept { return batches_[i]; }
-  /// Of a view of a DeviceTable: what it is made of; nullptr: the columns are on the host.
+  /// State of the DeviceTable that is viewed; nullptr: the columns are on the host.
   device::DeviceTableState const* resident() const noexcept { return resident_; }
 
  private:

@@ -13,14 +13,14 @@
 
 namespace garuda::io {
 
-/// What folders say becomes columns' names and values. Errors: invalid_input, where it is no text in UTF-8.
+/// Checks that folders' names, which become columns' names and values, are UTF-8. Errors: invalid_input.
 Result<void> check_folder_names(TableFiles const& files);
 
 /// Columns that folders give, and what is left to be read of the files.
 class FolderColumns {
  public:
-  /// Of the columns that `options` names, all without names. `files` must outlive this. Errors: invalid_input, when a
-  /// file's column has the name of a folder's; those of read_fields and check_folder_names.
+  /// Takes the columns that `options` names, all where it names none. `files` must outlive this. Errors: invalid_input,
+  /// when a file's column has the name of a folder's; those of read_fields and check_folder_names.
   static Result<FolderColumns> make(TableFiles const& files, ReadOptions const& options);
 
   /// How each file is read.

@@ -45,7 +45,7 @@ class CsvBlocks {
   std::int64_t text_position_ = 0;  // of what is not in a block yet
   bool at_end_ = false;
   CsvBlock rest_;  // what follows the last whole record of the block before
-  // Of the text that is being cut:
+  // How far the text that is being cut has been looked at:
   std::size_t scanned_ = 0;
   std::size_t record_end_ = 0;
   bool quoted_ = false;

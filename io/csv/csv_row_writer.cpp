@@ -13,7 +13,7 @@
 namespace garuda::io {
 namespace {
 
-/// Of one block: as much text as a cache holds.
+/// Rows of one block, whose text fits a cache.
 constexpr std::int64_t kBlockRows = 1 << 12;
 
 arrow::csv::WriteOptions write_options(bool with_header) {

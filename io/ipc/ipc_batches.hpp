@@ -13,7 +13,7 @@
 
 namespace garuda::io {
 
-/// Of a reader of the columns at these positions, ascending; none: all.
+/// Options of a reader of the columns at these positions, ascending; none: all.
 arrow::ipc::IpcReadOptions ipc_options(std::vector<int> columns, bool use_threads, arrow::MemoryPool* pool);
 
 /// Refuses what no file of `file_bytes` can hold, however it is compressed: a run of Zstandard, the densest there is,

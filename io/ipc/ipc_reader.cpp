@@ -10,7 +10,7 @@
 namespace garuda::io {
 namespace {
 
-/// Of a batch, below which waking a thread a column costs more than its decoding.
+/// Bytes of a batch below which waking a thread a column costs more than decoding it.
 constexpr std::int64_t kThreadedBytes = 1 << 16;
 
 using BatchFileReader = std::shared_ptr<arrow::ipc::RecordBatchFileReader>;

@@ -11,7 +11,8 @@
 namespace garuda::io {
 namespace {
 
-/// Of three bytes Snappy makes 64 at most, so that no length that a damaged page names takes more memory than this.
+/// Most times that a page may grow: Snappy makes at most 64 bytes of three. A damaged page that names a greater length
+/// takes no memory.
 constexpr std::size_t kMostGrowth = 32;
 
 /// The bytes of a column chunk that is compressed by Snappy, and not encrypted; nullptr: it is another, or the file

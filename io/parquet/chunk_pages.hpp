@@ -14,15 +14,15 @@
 
 namespace garuda::io {
 
-/// Those of the readers of Parquet files: pages that carry a checksum are held against it, since a damaged value is
-/// otherwise as good as any other.
+/// Properties of readers of Parquet files, which verify the checksums that pages carry: nothing else tells a damaged
+/// value.
 parquet::ReaderProperties checked_properties();
 
 /// Where a column chunk begins in its file: at its dictionary, if it has one.
 std::int64_t first_byte_of(parquet::ColumnChunkMetaData const& chunk);
 
-/// Decompresses the pages of a column chunk one after the other. What Arrow's package has of Snappy copies short pieces
-/// by calls into the C library: libsnappy takes 0.7 of its time for TPC-H's prices.
+/// Decompresses the pages of a column chunk one after the other, by libsnappy, which takes 0.7 of the time that Arrow's
+/// own Snappy takes for TPC-H's prices: that one copies short pieces by calls into the C library.
 class ChunkPages {
  public:
   /// `bytes`: of the file that `file` reads; both must outlive this. Throws as Parquet's lower layers do.

@@ -146,7 +146,7 @@ bool has_codes(parquet::FileMetaData const& footer, int leaf) {
 }
 
 std::optional<std::uint64_t> estimated_values(parquet::FileMetaData const& footer, int leaf) {
-  /// Of a value in a dictionary.
+  /// Least bytes of a value in a dictionary.
   constexpr std::int64_t kLeastBytes = 4;
   std::int64_t values = 0;
   auto least = std::numeric_limits<std::int64_t>::max();

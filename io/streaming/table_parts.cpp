@@ -69,7 +69,7 @@ Result<void> TableParts::open_file() {
   return {};
 }
 
-/// Those of the file are parts where they may be read side by side, and are several.
+/// The row groups of the file are parts where there are several that may be read side by side.
 Result<void> TableParts::find_row_groups() {
   row_groups_.clear();
   if (side_by_side_ < 2) return {};

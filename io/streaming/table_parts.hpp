@@ -80,7 +80,7 @@ class TableParts {
   std::shared_ptr<arrow::Schema> schema_;
   std::size_t num_opened_ = 0;
   std::size_t num_counted_ = 0;  // files whose bytes are counted
-  // Of the file that was opened last:
+  // The file that was opened last:
   std::shared_ptr<ChosenColumns const> file_;
   std::vector<int> positions_;
   std::vector<int> row_groups_;  // that are parts; empty: the file is one

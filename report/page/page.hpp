@@ -14,7 +14,7 @@ std::string_view page_template() noexcept;
 
 /// Text as HTML shows it.
 std::string escaped(std::string_view text);
-/// The same, powers of two raised: 2^20.
+/// Escapes text and raises its powers of two: 2^20.
 std::string with_powers(std::string_view text);
 
 /// One field of a table, as plain text.

@@ -255,7 +255,7 @@ class MemoryArena {
   template <class TryType>
   Result<Placement> first_with_room(std::uint64_t bytes, std::span<std::uint32_t const> types, TryType const& try_type);
   std::optional<Placement> place_in(Block& block, VkMemoryRequirements const& requirements, bool image) const;
-  /// Of the next block: all of a type that are in host memory double what the arena has.
+  /// Size of the next block; blocks in host memory double what the arena has of their type.
   std::uint64_t ordinary_bytes(std::uint32_t type) const;
   Result<void> grow(std::uint64_t bytes, std::uint32_t type);
   /// The best first. Where the processor's memory is the GPU's, any type of it will do, however small the heap is that

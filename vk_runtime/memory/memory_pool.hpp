@@ -137,16 +137,16 @@ class MemoryPool {
   Result<void> reserve(BlockRequest const& request);
   Result<void> check_fits(BlockRequest const& request) const;
   std::uint64_t heap_bytes_left(std::uint32_t heap) const;
-  /// Of what it was found to hold.
+  /// What is left of the bytes that the heap was found to hold when it refused more; nullopt: it refused nothing.
   std::optional<std::uint64_t> refused_bytes_left(std::uint32_t heap) const;
-  /// As the device and VK_EXT_memory_budget say.
+  /// What is left by the device and VK_EXT_memory_budget.
   std::uint64_t said_bytes_left(std::uint32_t heap) const;
   /// What the driver would say, as tests have it; the lock is held.
   Result<void> injected_refusal(BlockRequest const& request);
   void remember_refusal(BlockRequest const& request);
   /// The heap holds no more than `room` bytes; the lock is held.
   void remember_room(std::uint32_t heap, std::uint64_t room);
-  /// Of a block that goes back to the driver.
+  /// Takes a block that goes back to the driver off the accounts.
   void forget_bytes(MemoryBlock const& block) noexcept;
   std::uint64_t kept_bytes_in(std::uint32_t heap) const noexcept;
   /// Device-local memory in use or kept.

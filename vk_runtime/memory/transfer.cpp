@@ -12,7 +12,7 @@ namespace garuda::vk {
 namespace {
 
 constexpr std::uint64_t kLeastSegmentBytes = 4'096;
-/// Of a ring that only small copies went through.
+/// A ring gets a segment of this size where a small copy asks for it.
 constexpr std::uint64_t kFirstSegmentBytes = std::uint64_t{64} << 10;
 
 /// Part of `bytes` between the first and the last multiple of `alignment`; empty when it holds no whole unit.
