@@ -55,10 +55,10 @@ Result<std::vector<Choice>> parse_choices(std::string_view text);
 /// Errors: usage; cancelled; those of the paths; device_failure, also when a result differs from the reference.
 Result<std::vector<Outcome>> run_operator_bench(OperatorRequest const& request);
 
-/// The same on a workload that is there, which stands in for the request's; one that fails leaves the others.
+/// run_operator_bench() end to end on `workload`, in place of the request's; a choice that fails leaves the others.
 Result<std::vector<Result<Outcome>>> compare_end_to_end(Workload const& workload, OperatorRequest const& request,
                                                         OnFailure on_failure);
-/// The same in mode resident, on opened paths beside copies of as many bytes, the devices warmed up.
+/// Compares opened paths in mode resident on `workload`, beside copies of as many bytes, the devices warmed up.
 Result<std::vector<Result<Outcome>>> compare_resident(Workload const& workload, OperatorRequest const& request,
                                                       std::span<ResidentPath* const> paths, OnFailure on_failure);
 

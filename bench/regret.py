@@ -81,7 +81,7 @@ class Workload:
 
 
 def options(**values: object) -> list[str]:
-    """Of the command: key_type="i64" is --key-type i64."""
+    """Options of the command: key_type="i64" is --key-type i64."""
     return [part for name, value in values.items() for part in (f"--{name.replace('_', '-')}", str(value))]
 
 

@@ -33,7 +33,7 @@ Result<void> launch(Lane& lane, Grid const& grid, void (*kernel)(Parameters...),
   return lane.launched();
 }
 
-/// The same where threads take `items` in turn: blocks enough to fill the device, and never more than they need.
+/// Starts `kernel`, whose threads take `items` in turn, on blocks enough to fill the device and no more than needed.
 template <class... Parameters, class... Arguments>
 Result<void> launch_over(Lane& lane, std::uint64_t items, void (*kernel)(Parameters...),
                          Arguments const&... arguments) {

@@ -58,7 +58,7 @@ std::int32_t fetch(GarudaCudaError* error, Value* out, Body const& body) noexcep
   });
 }
 
-/// The same, the lane's device being the calling thread's.
+/// Calls `body`, which returns a value for `out`, with the lane's device as the calling thread's.
 template <class Value, class Body>
 std::int32_t fetch(backend::Lane& lane, GarudaCudaError* error, Value* out, Body const& body) noexcept {
   return fetch(error, out, [&]() -> Result<Value> {
@@ -67,7 +67,7 @@ std::int32_t fetch(backend::Lane& lane, GarudaCudaError* error, Value* out, Body
   });
 }
 
-/// The same without a value.
+/// Calls `body`, which returns no value, with the lane's device as the calling thread's.
 template <class Body>
 std::int32_t on_lane(backend::Lane& lane, GarudaCudaError* error, Body const& body) noexcept {
   return guarded(error, [&]() -> Result<void> {

@@ -11,7 +11,7 @@
 extern "C" {
 #endif
 
-/* Of this file: raised with every change of a structure or a function. */
+/* Version of this file: raised with every change of a structure or a function. */
 #define GARUDA_CUDA_ABI_VERSION 6u
 
 typedef enum GarudaCudaCode {

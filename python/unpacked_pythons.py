@@ -77,7 +77,7 @@ class Suite:
 
 
 def libc_version(folder: pathlib.Path) -> tuple[int, ...]:
-    """Of the C library that was unpacked there."""
+    """Version of the C library that was unpacked there."""
     library = next(path for path in folder.rglob("libc.so.6"))
     found = re.search(rb"stable release version (\d+)\.(\d+)", library.read_bytes())
     if found is None:

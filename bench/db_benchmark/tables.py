@@ -28,7 +28,7 @@ BATCH = 1 << 20
 PART_BATCHES = 32
 ONE_FILE_BATCHES = 128
 NULLS = 0.05
-# Of the benchmark's J1 with N rows: N / 10^6, N / 10^3 and N; not fewer than 10, for smaller tables than it has.
+# Rows of J1's right tables with N rows on the left: N / 10^6, N / 10^3 and N; at least 10 where N is small.
 DIVISORS = {"small": 10**6, "medium": 10**3, "big": 1}
 G1, J1 = "G1", "J1"
 NAMES = {G1: ["x"], J1: ["x", *DIVISORS]}

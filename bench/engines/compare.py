@@ -8,10 +8,11 @@ import duckdb
 import pyarrow as pa
 from engines import engine
 
-# Of a value, or of 1 where that is more. Values are below 100, so each of the n additions of a sum rounds by at most
-# 2^-53 of it, and far less is usual: 1e-9 for groups of up to 10^7 rows. Correlations are of differences of sums.
+# Greatest difference, as a share of the value, or of 1 where that is more. Values are below 100, so each of the n
+# additions of a sum rounds by at most 2^-53 of it, and usually far less: 1e-9 for groups of up to 10^7 rows.
+# Correlations are made of differences of sums.
 MOST_DIFFERENCE = 1e-9
-# What engines round in their own ways where it is a float; minima, maxima and columns of joins are exact.
+# Functions whose floats engines round in their own ways; minima, maxima and columns of joins are exact.
 ROUNDED = ("sum", "mean", "median", "std", "corr")
 
 

@@ -44,7 +44,7 @@ class Series:
 
 
 def cpu_seconds() -> float:
-    """Of this process and of those that it has waited for."""
+    """Seconds that processors worked for this process and for those that it has waited for."""
     used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
     return sum(one.ru_utime + one.ru_stime for one in used)
 

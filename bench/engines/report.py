@@ -32,7 +32,7 @@ def best_forced(all_series: list[measure.Series]) -> measure.Series | None:
 
 
 def ratios(above: measure.Series, below: measure.Series) -> list[float]:
-    """Of runs of one repetition."""
+    """The ratio of the two series' runs in each repetition."""
     return [one / other for one, other in zip(above.samples, below.samples)]
 
 

@@ -37,7 +37,7 @@ struct Sample {
   std::vector<PhaseStats> phases;
   std::vector<std::pair<std::string, std::uint64_t>> counters;
 
-  /// The same with the phases of one name alone.
+  /// This sample with the phases of one name alone.
   Sample of_phase(std::string_view name) const;
 };
 

@@ -24,9 +24,10 @@ enum class GpuGrid : std::uint8_t {
 /// Parses `quick`, `full` or `rivals`. Errors: usage.
 Result<GpuGrid> parse_gpu_grid(std::string_view text);
 
-/// Sizes first, then one axis after the other at a middle size; the most important first, since time may run out.
+/// Cells of resident queries: sizes first, then one axis after the other at a middle size; the most important first,
+/// since time may run out.
 std::vector<GpuCell> resident_cells(GpuGrid grid);
-/// The same for whole calls, host memory to host memory.
+/// Cells of whole calls, host memory to host memory, in that order.
 std::vector<GpuCell> end_to_end_cells(GpuGrid grid);
 
 }  // namespace garuda::bench

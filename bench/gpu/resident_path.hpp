@@ -85,21 +85,21 @@ class ResidentPath {
   virtual DeviceUuid uuid() const noexcept = 0;
   /// Whether a CPU does the device's work.
   virtual bool is_software() const noexcept = 0;
-  /// What samples are timed by.
+  /// The clock that times samples.
   virtual std::string_view clock() const noexcept = 0;
 
   /// Copies a table of one batch to the device, its columns 4 or 8 bytes wide and without nulls.
   /// Errors: no_device where the path does not share memory and is asked to; out_of_memory, limit_exceeded,
   /// device_failure.
   Result<UploadedTable> upload(Table const& table, Sharing sharing);
-  /// The same bytes as `table`, which another path on the same GPU uploaded to be shared and which outlives the result.
-  /// Nothing is copied. Errors: no_device where a path does not share or open memory; device_failure.
+  /// Opens the memory of `table`, which another path on the same GPU uploaded to be shared and which outlives the
+  /// result. Copies nothing. Errors: no_device where a path does not share or open memory; device_failure.
   Result<UploadedTable> open_shared(UploadedTable const& table);
   /// The inner join on the first columns: left columns, then right columns without the key. `expected_rows`: room for
   /// the result at first. Errors: usage for tables that the path does not join; those of upload().
   virtual Result<ResidentQuery> join(UploadedTable const& left, UploadedTable const& right,
                                      std::uint64_t expected_rows) = 0;
-  /// Groups by all columns but the last: the keys, then each function of the last column. `expected_groups`: about.
+  /// Groups by all columns but the last: the keys, then each function of the last column. `expected_groups` estimates.
   /// Errors: usage for what the path does not compute; those of upload().
   virtual Result<ResidentQuery> group_by(UploadedTable const& table, std::vector<AggregateFunction> const& functions,
                                          std::uint64_t expected_groups) = 0;

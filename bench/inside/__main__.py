@@ -52,7 +52,7 @@ def parse_arguments() -> argparse.Namespace:
 
 @dataclasses.dataclass(frozen=True)
 class Pair:
-    """The same query alone and with garuda; `decided` says what garuda ran of it the last time."""
+    """A query alone and with garuda; `decided` says what garuda ran of it the last time."""
 
     name: str
     alone: Callable[[], object]
@@ -72,7 +72,7 @@ def milliseconds(run: Callable[[], object]) -> tuple[float, float]:
 
 
 def median_interval(values: list[float]) -> tuple[float, float]:
-    """Of the median, from the order of the values alone, at 95 %: all of them where they are fewer than six."""
+    """Bounds of the median at 95 %, from the order of the values alone; all values lie within where fewer than six."""
     ordered, count = sorted(values), len(values)
     tail, outside = 0.5**count, 0
     while tail <= 0.025:

@@ -78,7 +78,7 @@ WORKLOADS = [
     ),
     # No engine but garuda sums exactly: what that costs, not a race.
     group_by("group-float", "group 64 M rows by 1 M keys, sum float64", MILLION, None, "--value-type=f64"),
-    # Of a host with a GPU, where `--path compute` streams both tables through device memory: 16 GiB of memory.
+    # For a host with a GPU, where `--path compute` streams both tables through device memory; takes 16 GiB of memory.
     Workload(
         "join-128m", "join 128 M ⋈ 128 M, dense int32 keys", engine.Join(),
         {"--rows-left": 128 * MILLION, "--rows-right": 128 * MILLION}, by_default=False,

@@ -48,7 +48,7 @@ __global__ void list_tasks_kernel(TaskShape shape, std::uint64_t const* offsets,
       auto const probe_left = probe_rows - probe;
       tasks[offsets[p] + t] = {build_begin + build, build_left < shape.build_chunk ? build_left : shape.build_chunk,
                                probe_begin + probe,
-                               // Of a chunk without a probe side: the chunks of its partition.
+                               // Without a probe side: the chunks of the chunk's partition.
                                !has_probe ? static_cast<std::uint32_t>(count)
                                           : (probe_left < shape.probe_chunk ? probe_left : shape.probe_chunk)};
     }

@@ -16,8 +16,8 @@ struct ChunkTask {
   std::uint32_t probe_rows;
 };
 
-/// Without probe_starts tasks are chunks of build rows, and their probe_rows the chunks of their partition. starts:
-/// partitions + 1.
+/// Partitions whose tasks are listed; starts: partitions + 1. Without probe_starts tasks are chunks of build rows, and
+/// their probe_rows the chunks of their partition.
 struct TaskShape {
   std::uint32_t const* build_starts = nullptr;
   std::uint32_t const* probe_starts = nullptr;
@@ -36,7 +36,7 @@ struct TaskList {
 /// out_of_memory, device_failure.
 Result<TaskList> list_chunk_tasks(Lane& lane, TaskShape const& shape);
 
-/// The same of chunks of build rows, `rows` in all, without waiting: `count` is the most that they can be.
+/// Lists the chunks of build rows, `rows` in all, without waiting: `count` is the most that they can be.
 Result<TaskList> list_chunks(Lane& lane, TaskShape const& shape, std::uint32_t rows);
 
 }  // namespace garuda::cuda_backend

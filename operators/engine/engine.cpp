@@ -103,7 +103,7 @@ struct Engine::Impl final : contract::DeviceSet {
     return {};
   }
 
-  /// Of the paths that ask for permission or do not; the first error.
+  /// Finds the devices of all paths that ask for permission, or of all that do not. Returns the first error.
   Result<void> find_devices(bool with_permission) {
     Result<void> found;
     for (auto const* path : plan::paths())
@@ -112,8 +112,8 @@ struct Engine::Impl final : contract::DeviceSet {
     return found;
   }
 
-  /// A path that needs permission needs its devices, and so does a machine that has nothing else; where there are none
-  /// the others say so.
+  /// Finds the devices of the path that `run` names; it fails where there are none. An automatic run looks for devices
+  /// of paths that ask for permission where it is given, or where there is no usable GPU.
   Result<void> find_devices_for(RunOptions const& run) {
     if (auto const* const path = plan::find_path(run.path); path != nullptr) {
       auto found = find_devices_of(*path, true);

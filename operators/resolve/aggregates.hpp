@@ -137,7 +137,7 @@ inline bool has_too_few(contract::AggregateState const& state, std::uint64_t gro
 /// The value behind its order-preserving words, in the lowest bits; of bytes the entry.
 UInt128 value_bits(std::uint64_t const* ordered, contract::ValueKind kind) noexcept;
 
-/// The same as `type` stores it, whose values may be narrower than those of the kind.
+/// value_bits() as `type` stores it, whose values may be narrower than those of the kind.
 UInt128 stored_bits(std::uint64_t const* ordered, contract::ValueKind kind, DataType const& type) noexcept;
 
 /// `value` as float64 of a type with a scale: divided by 10^scale.
@@ -146,14 +146,14 @@ double scaled(double value, std::int32_t scale) noexcept;
 /// NaNs in their one form, zeros as +0.0.
 double canonical(double value) noexcept;
 
-// Of integers and their products; see moments.cpp.
+// Integers and their products; see moments.cpp.
 std::optional<std::uint64_t> finalise_wide_sum(FinaliseInput const&, GroupRange const&, FinaliseOutput const&);
 std::optional<std::uint64_t> finalise_wide_mean(FinaliseInput const&, GroupRange const&, FinaliseOutput const&);
 std::optional<std::uint64_t> finalise_var(FinaliseInput const&, GroupRange const&, FinaliseOutput const&);
 std::optional<std::uint64_t> finalise_std(FinaliseInput const&, GroupRange const&, FinaliseOutput const&);
 std::optional<std::uint64_t> finalise_corr(FinaliseInput const&, GroupRange const&, FinaliseOutput const&);
 
-// Of lists; see list_values.cpp.
+// Lists of a group's values; see list_values.cpp.
 std::optional<std::uint64_t> finalise_distinct(FinaliseInput const&, GroupRange const&, FinaliseOutput const&);
 std::optional<std::uint64_t> finalise_quantile(FinaliseInput const&, GroupRange const&, FinaliseOutput const&);
 std::optional<std::uint64_t> finalise_quantile_value(FinaliseInput const&, GroupRange const&, FinaliseOutput const&);

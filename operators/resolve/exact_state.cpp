@@ -82,7 +82,7 @@ void set_moment_state(FinaliseInput const& input, std::uint64_t group, ExactStat
   if (has_special_value(input, group)) state.special = kNotANumber;
 }
 
-/// Bits by which each sum of units 2^exponents is shifted to be one of units 2^lower, which are at most these.
+/// Bits by which each sum of units 2^exponents is shifted to count units of 2^lower. Requires: lower <= exponents.
 std::array<std::uint32_t, kStateSums> shifts_to(std::array<std::int32_t, 2> const& exponents,
                                                 std::array<std::int32_t, 2> const& lower) {
   auto const x = static_cast<std::uint32_t>(exponents[0] - lower[0]);
@@ -90,7 +90,7 @@ std::array<std::uint32_t, kStateSums> shifts_to(std::array<std::int32_t, 2> cons
   return {x, y, x + y, 2 * x, 2 * y};
 }
 
-/// Of units 2^exponents to those of 2^lower, which are at most these.
+/// Counts the state's sums in units of 2^lower, which are at most its own.
 void rescale(ExactState& state, std::array<std::int32_t, 2> const& lower) {
   auto const shifts = shifts_to(state.exponents, lower);
   state.exponents = lower;
@@ -98,7 +98,7 @@ void rescale(ExactState& state, std::array<std::int32_t, 2> const& lower) {
   for (std::size_t s = 0; s < kStateSums; ++s) state.sums[s] = state.sums[s] << shifts[s];
 }
 
-/// Magnitudes beyond 64 bits are all one: they are beyond every type, whatever follows but a zero.
+/// The product, with every magnitude beyond 64 bits as 2^64: it is beyond every type, whatever follows but a zero.
 BigInteger bounded(BigInteger const& product) {
   constexpr std::uint32_t kBits = 64;
   if (product.bit_width() <= kBits) return product;

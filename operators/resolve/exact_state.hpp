@@ -15,15 +15,16 @@
 
 namespace garuda::resolve {
 
-/// What a state holds: of sums and means `x` alone, of products of values `x` as their product.
+/// The sums that a state holds: sums and means have `x` alone, products of values have their product as `x`.
 enum class StateSum : std::uint8_t { x, y, xy, xx, yy };
 inline constexpr std::size_t kStateSums = 5;
 
-/// Of one group. Σx counts units of 2^exponents[0], Σy of 2^exponents[1], products of both; of one column both are one.
+/// The state of one group. Σx counts units of 2^exponents[0], Σy of 2^exponents[1], and sums of products count their
+/// product; with one column both exponents are the same.
 struct ExactState {
   std::uint64_t count = 0;   ///< values, or pairs, that are not null
-  bool is_product = false;   ///< x is the product of all values, its magnitude at most 2^64, which stands for more
-  std::uint8_t special = 0;  ///< flags of core/numbers/float_parts.hpp; of moments kNotANumber for any of them
+  bool is_product = false;   ///< x is the product of all values; a magnitude of 2^64 stands for any beyond
+  std::uint8_t special = 0;  ///< flags of core/numbers/float_parts.hpp; moments have kNotANumber for any of them
   std::array<std::int32_t, 2> exponents{};
   std::array<BigInteger, kStateSums> sums{};  ///< by StateSum; 0 where the function does not need it
 
@@ -47,8 +48,8 @@ void append_exact_state(ExactState const& state, std::vector<std::byte>& bytes);
 /// Reads what append_exact_state wrote. Errors: invalid_input for anything else.
 Result<ExactState> read_exact_state(std::span<std::byte const> bytes);
 
-/// Appends what `states`, each in that form, merge to. Requires: one at least. Errors: invalid_input for bytes that are
-/// no state, and for states of different aggregates.
+/// Merges `states`, each as append_exact_state wrote it, and appends the result. Requires: one at least. Errors:
+/// invalid_input for bytes that are no state, and for states of different aggregates.
 Result<void> append_merged(std::span<std::span<std::byte const> const> states, std::vector<std::byte>& bytes);
 
 /// Makes values of states.
@@ -80,12 +81,12 @@ struct Product {
   bool is_negative = false;
 };
 
-// Of products; see list_values.cpp.
+// Products; see list_values.cpp.
 Product product_of(FinaliseInput const& input, std::uint64_t group);
 /// False when the type cannot hold it.
 bool put_product(Product const& product, contract::ValueKind kind, std::uint64_t i, FinaliseOutput const& out);
 
-// Of moments; see moments.cpp.
+// Moments; see moments.cpp.
 /// Σ of the parts, over 2^sum.exponent.
 BigInteger sum_of(FinaliseInput const& input, ExactSum const& sum, std::uint64_t group);
 /// Whether a value of the group is infinite or NaN.

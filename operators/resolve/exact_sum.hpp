@@ -9,11 +9,11 @@
 
 namespace garuda::resolve {
 
-/// The double nearest to (two's complement integer of `words`, low word first, at most 36 of them) · 2^exponent; of two
-/// equally near the one with an even mantissa. Zero is +0.0, what is beyond the largest double infinite.
+/// The double nearest to (two's complement integer of `words`, low word first, at most 36 of them) · 2^exponent; a tie
+/// goes to the even mantissa. Zero is +0.0, and numbers beyond the largest double are infinite.
 double round_to_double(std::span<std::uint64_t const> words, std::int32_t exponent) noexcept;
 
-/// The same of an integer of 128 bits.
+/// The double nearest to value · 2^exponent, with the same rules.
 double round_to_double(Int128 value, std::int32_t exponent) noexcept;
 
 /// The sum of group `group`, rounded once: the canonical NaN when it has a NaN or both infinities. `kind`: of the

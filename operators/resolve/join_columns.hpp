@@ -44,17 +44,18 @@ struct ResolvedJoin {
   StringForm strings = StringForm::utf8;  ///< of the result
   std::optional<expr::ResolvedCondition> condition{};
 
-  /// Position of the keys that a column of the result is one of.
+  /// Position of the key pair that has a column of the result; nullopt: none has it.
   std::optional<std::size_t> key_of(OutputColumn const& column) const noexcept {
     for (std::size_t k = 0; k < keys.size(); ++k)
       if (keys[k].of(column.side) == column.column) return k;
     return std::nullopt;
   }
-  /// The same of keys that are one column of both sides.
+  /// key_of() where the keys of both sides are one column; else nullopt.
   std::optional<std::size_t> shared_key(OutputColumn const& column) const noexcept {
     return shares_keys && column.side == Side::left ? key_of(column) : std::nullopt;
   }
-  /// Of a column with the keys of both. What becomes strings in it alone, as dictionaries do, is not a view yet.
+  /// Type of the column with the keys of both sides. Keys that become strings only there, as dictionaries do, are no
+  /// views yet.
   DataType shared_key_type(std::size_t key) const {
     return keys[key].has_strings ? in_form(keys[key].type, strings) : keys[key].type;
   }
@@ -65,10 +66,10 @@ struct ResolvedJoin {
   }
 };
 
-/// Errors: usage, for neither keys nor a condition, nor leave to do without.
+/// Checks that there are keys, a condition, or leave to do without. Errors: usage.
 Result<void> check_matching(JoinSpec const& spec);
 
-/// Errors: usage, for right columns of a join whose result has none.
+/// Checks that no right column is asked for where the result of this kind of join has none. Errors: usage.
 Result<void> check_sides(JoinSpec const& spec);
 
 /// Resolves names. Result columns keep their names; a right column whose name an earlier column has gets the suffix

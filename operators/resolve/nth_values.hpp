@@ -27,14 +27,14 @@ NthValues<Word> nth_values(std::span<Word> values, std::size_t place, Less const
   return {*at, at + 1 == values.end() ? *at : *std::min_element(at + 1, values.end(), is_less)};
 }
 
-/// Values between which those that are looked for lie, as a sorted sample has it.
+/// Bounds of the values at a place and behind it, estimated from a sorted sample.
 struct WordBracket {
   std::uint64_t least = 0;
   std::uint64_t greatest = std::numeric_limits<std::uint64_t>::max();
 
   static constexpr std::size_t kSample = 256;
 
-  /// Of places `place` and behind it in the order of `values`; seldom wrong where these are in random order.
+  /// Bounds the values at `place` and behind it in the order of `values`; seldom wrong where they come in random order.
   WordBracket(std::span<std::uint64_t const> values, std::size_t place) {
     std::array<std::uint64_t, kSample> sample;
     for (std::size_t i = 0; i < kSample; ++i) sample[i] = values[i * values.size() / kSample];
@@ -49,8 +49,8 @@ struct WordBracket {
   }
 };
 
-/// The same of words in their own order, which stay as they are: one pass without a branch leaves a few of many values
-/// to choose from. `room`: memory that is used again. Source: Floyd and Rivest, CACM 18(3), 1975.
+/// nth_values() of words, which stay as they are: one pass without a branch leaves a few of many values to choose from.
+/// `room`: memory that is used again. Source: Floyd and Rivest, CACM 18(3), 1975.
 inline NthValues<std::uint64_t> nth_words(std::span<std::uint64_t const> values, std::size_t place,
                                           std::vector<std::uint64_t>& room) {
   constexpr std::size_t kFewValues = 4 * WordBracket::kSample;

@@ -13,10 +13,10 @@
 
 namespace garuda::vulkan {
 
-/// Of copies that are worth every thread.
+/// Bytes of copies that are worth every thread.
 inline constexpr std::uint64_t kManyBytes = std::numeric_limits<std::uint64_t>::max();
 
-/// What such copies go by.
+/// How columns are copied.
 struct ColumnCopies {
   Upload upload = Upload::stage;
   std::uint32_t threads = 1;         ///< at most
@@ -25,11 +25,12 @@ struct ColumnCopies {
   std::atomic<bool> const* cancelled = nullptr;
 };
 
-/// What `asked` comes to on this device, for copies of `bytes` in all: few are written to the device's memory by the
-/// host itself, where it can. Errors: those of upload_mode().
+/// The mode that `asked` comes to on this device, for copies of `bytes` in all: the host itself writes few bytes to the
+/// device's memory, where it can. Errors: those of upload_mode().
 Result<Upload> upload_on(vk::Device const& device, Upload asked, std::uint64_t bytes = kManyBytes);
 
-/// Each direction has a queue of its own where the device has two. Errors: those of CopyTeam::create.
+/// Opens the threads that copy in one direction, which has a queue of its own where the device has two. Errors: those
+/// of CopyTeam::create.
 Result<std::unique_ptr<vk::CopyTeam>> open_copy_team(vk::Device& device, vk::CopyDirection direction,
                                                      ColumnCopies const& copies);
 

@@ -18,8 +18,8 @@ constexpr std::uint32_t log2_ceil(std::uint64_t value) noexcept { return value <
 inline constexpr std::uint32_t kDefaultImageExtent = 4096;
 /// Greatest width and height of result FBOs.
 inline constexpr std::uint32_t kDefaultResultExtent = 2048;
-/// Of an image: a hash is shifted right by 32 - log2(pixels), so there are at least 4; direct addresses and prefix sums
-/// of pixels stay within 32 bits.
+/// Most pixels of an image: direct addresses and prefix sums of pixels stay within 32 bits. A hash is shifted right by
+/// 32 - log2(pixels), so at least 4 bits are left.
 inline constexpr std::uint64_t kMostPixels = std::uint64_t{1} << 28;
 
 /// A row-major image with a width that is a power of two.

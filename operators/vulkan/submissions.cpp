@@ -13,11 +13,11 @@ namespace {
 // Half of what a phase timer holds between two readings.
 constexpr std::uint32_t kPhasesPerReading = 512;
 constexpr std::size_t kInFlight = 2;
-// Where the host's clock times submissions each is waited for at once: what the host did meanwhile would count as its
-// own.
+// A submission that the host's clock times is waited for at once: it would be charged with whatever the host does
+// meanwhile.
 constexpr std::size_t kInFlightByHostClock = 0;
-// Of the aim, what the first submission of a phase takes: what its points cost depends on the rows, too. 2^24 rows
-// added up in 16 groups took an H100 three times as long as in as many groups as rows (2026-11).
+// The first submission of a phase takes this share of the aim, since the cost of its points depends on the rows, too:
+// 2^24 rows added up in 16 groups took an H100 three times as long as in as many groups as rows (2026-11).
 constexpr double kFirstPart = 0.25;
 
 }  // namespace

@@ -81,8 +81,8 @@ class Submissions {
   /// Draws `pass`, as often submitting as its points need; primitives keep their order.
   Result<void> draw(PointPass const& pass);
 
-  /// In how many parts, each in a submission, work of `points` is to be done, at most `most`: of no more
-  /// workgroups each part has some, but where they fill rows; 1 where one submission holds it.
+  /// Parts, each in a submission, in which work of `points` is to be done, at most `most`; 1 where one submission holds
+  /// it. With `most` workgroups or more each part has some, unless they fill rows.
   std::uint32_t parts_of(char const* phase, std::uint64_t points, std::uint64_t most = kMostParts) const;
 
   /// Binds and dispatches `groups` workgroups, each invocation of which works on `items_each` elements, in parts where
@@ -108,7 +108,7 @@ class Submissions {
   }
   /// Adds to what the phase is reported to have moved.
   void count_bytes(std::string_view phase, std::uint64_t bytes) { work_of(phase).bytes += bytes; }
-  /// The same of a copy to the host that a phase does by itself.
+  /// Adds to the bytes of a phase that copies to the host by itself.
   void count_download(std::string_view phase, std::uint64_t bytes) {
     count_bytes(phase, bytes);
     if (stats_ != nullptr) stats_->add_counter(contract::kCopiedDown, bytes);
@@ -116,7 +116,7 @@ class Submissions {
   /// Adds to the time of a phase that ran on the host.
   void count_time(std::string_view phase, std::uint64_t ns) { work_of(phase).ns += ns; }
 
-  /// What waits on this lane look at.
+  /// Options of waits on this lane.
   vk::WaitOptions wait_options() const noexcept;
 
  private:
@@ -129,7 +129,7 @@ class Submissions {
   };
 
   Work& work_of(std::string_view phase);
-  /// What a submission that ends with work of this phase may take.
+  /// The longest that a submission which ends with work of this phase may take.
   double most_ns(std::string_view phase) const;
   Result<void> draw_range(PointPass const& pass, bool first, std::uint32_t vertex, std::uint32_t vertices);
   Result<void> report();

@@ -15,7 +15,7 @@
 namespace garuda::vulkan {
 namespace {
 
-/// Of a device's memory and of the host's that it reads in place.
+/// Most bytes that a device which is left open keeps, of its own memory and of the host's that it reads in place.
 constexpr std::uint64_t kMostLeftBytes = std::uint64_t{256} << 20;
 
 std::string format_support(vk::FormatSupport const& support) {

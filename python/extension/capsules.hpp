@@ -20,7 +20,7 @@ ArrowArrayStream take_stream(nanobind::handle capsule);
 ArrowSchema take_schema(nanobind::handle capsule);
 ArrowArray take_array(nanobind::handle capsule);
 
-/// The same stream, which fails between two batches once `control` is cancelled.
+/// `stream`, which fails between two batches once `control` is cancelled.
 ArrowArrayStream until_cancelled(ArrowArrayStream stream, Control control);
 
 /// A record batch over Python's buffers, not copied; the array keeps them. `columns`: (name, format of the Arrow C

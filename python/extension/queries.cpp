@@ -67,7 +67,7 @@ bool is_brief(RunOptions const& run, std::initializer_list<SharedRows> inputs) {
   return work <= kSmallPairs;
 }
 
-/// Of a brief query one thread is enough, unless the caller says how many.
+/// Gives a brief query one thread, unless the caller says how many.
 template <class Query>
 Query with_threads(Query query, std::initializer_list<SharedRows> inputs) {
   query.is_brief = is_brief(query.options, inputs);

@@ -21,7 +21,7 @@ _UNITS = {"": 1, "B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12,
           "KIB": 2**10, "MIB": 2**20, "GIB": 2**30, "TIB": 2**40}  # fmt: skip
 _SHOWN = 80  # characters of a value
 
-# What options may be, and in words.
+# The type of each option, and its name in words.
 _TEXT: tuple[Any, str] = (str, "a str")
 _SIZE: tuple[Any, str] = ((str, SupportsIndex, type(None)), "a str, an int or None")
 _FLAG: tuple[Any, str] = (bool, "a bool")
@@ -32,7 +32,7 @@ _KINDS: dict[str, tuple[Any, str]] = {
 
 
 def wrong(name: str, words: str, value: object) -> UsageError:
-    """Of an argument: what it must be, and what it is, on one line."""
+    """The error that says what an argument must be, and what it is, on one line."""
     text = repr(value) if isinstance(value, str) else " ".join(reprlib.repr(value).split())
     return UsageError(f"{name} must be {words}: {text if len(text) <= _SHOWN else text[: _SHOWN - 1] + '…'}")
 
@@ -50,7 +50,7 @@ def require_flags(**flags: object) -> None:
 
 
 def require_options(options: Mapping[str, Any]) -> None:
-    """Of a call. Raises TypeError for others than there are."""
+    """Checks the options of a call. Raises TypeError for one that is unknown."""
     unknown = [name for name in options if name not in _KINDS]
     if unknown:
         raise TypeError(f"unknown option {unknown[0]!r}; options are {', '.join(_KINDS)}")
@@ -59,7 +59,7 @@ def require_options(options: Mapping[str, Any]) -> None:
 
 
 def whole_number(name: str, value: Any, least: int, below: int = 2**63) -> int:
-    """Raises UsageError for what is no integer of [least, below)."""
+    """`value` as an int. Raises UsageError unless it is an integer of [least, below)."""
     if isinstance(value, bool) or not hasattr(type(value), "__index__"):
         raise wrong(name, f"an int from {least} on", value)
     number = operator.index(value)
@@ -71,7 +71,7 @@ def whole_number(name: str, value: Any, least: int, below: int = 2**63) -> int:
 
 
 def bytes_of(size: Union[str, int, None], name: str) -> int:
-    """Bytes of 10_000, "256MiB", "1.5 GB"; 0 of None."""
+    """Bytes that a size such as 10_000, "256MiB" or "1.5 GB" stands for; None stands for 0."""
     if size is None:
         return 0
     if isinstance(size, str):
@@ -106,7 +106,7 @@ def worker_options(options: Optional[Mapping[str, Any]]) -> tuple[tuple[str, Any
 
 
 def _listed(given: Any) -> Optional[list[Any]]:
-    """The items of a list, or of an array or index of names; None of what is neither, as a mapping or a set is not."""
+    """The items of a list, or of an array or index of names; None for anything else, a mapping or a set included."""
     if isinstance(given, (list, tuple)):
         return list(given)
     if isinstance(given, (Sequence, KeysView)) or hasattr(given, "tolist"):
@@ -115,7 +115,7 @@ def _listed(given: Any) -> Optional[list[Any]]:
 
 
 def names_of(name: str, given: Any, words: str = "a column or a list of columns") -> list[str]:
-    """Of one name or several."""
+    """A list of the names that are given: one, or several."""
     if isinstance(given, str):
         return [given]
     listed = _listed(given)
@@ -218,7 +218,7 @@ def aggregate_text(name: Optional[str], given: Aggregate) -> str:
 
 
 def columns_read(aggregates: Iterable[Aggregate]) -> set[str]:
-    """Of aggregates whose text was made."""
+    """Columns that aggregates read. Requires: each has passed aggregate_text."""
     read: set[str] = set()
     for given in aggregates:
         if not isinstance(given, str):

@@ -1,9 +1,9 @@
-"""Which of a plan's joins and group-bys are worth handing over: what either engine was measured to take on such rows.
+"""Which of a plan's joins and group-bys are worth handing over, by the times that both engines take on such rows.
 
 Nanoseconds a row on two cores (Polars 2.1 streaming, rows in memory; half of the processors' time, least of three), by
 the base-2 logarithm of groups, or of the rows of a join's smaller side. A price of the planner would have to encode all
-keys first, which is most of what grouping strings takes, so it is asked for only where a path was named. What is handed
-over has to win by a quarter, beyond what handing over takes.
+keys first, which is most of what grouping strings takes, so it is asked for only where a path was named. A node that is
+handed over has to win by a quarter beyond the cost of handing it over.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import polars
 from ._polars_nodes import Groups, Join
 from .engine import Engine
 
-#: Of a node whose rows are not known.
+#: Rows of a node whose rows are not known.
 MANY = 2**62
 
 _Points = tuple[tuple[int, float], ...]
@@ -26,24 +26,24 @@ FEW = 250_000  # rows, below which looking at them twice and starting takes long
 _CORES = 2  # that these were measured on
 _HANDING_NS = 2e6  # a node: making the rest of the plan again
 _MARGIN = 1.25
-_PRICED = 2.5  # what garuda took over a price of the planner, uncalibrated, at most
-_SAMPLES = (2**10, 2**12)  # rows; of many alike the first is enough
+_PRICED = 2.5  # garuda's time over the planner's uncalibrated price, at most
+_SAMPLES = (2**10, 2**12)  # rows; the first is enough where many are alike
 _PIECES = 32  # that a sample is taken in
 
 #: Counts the groups of samples: in place and by one thread, where Polars would wake its own.
 _SAMPLER = Engine(path="cpu", threads=1)
 
-# Of group-bys: their keys, and more for each key of strings, whose values garuda makes integers first.
+# Group-bys: their keys, and more for each key of strings, whose values garuda makes integers first.
 _GROUP: _Rates = (((10, 2.1), (14, 3.4), (17, 9.0)), ((10, 2.2), (14, 2.4), (17, 3.0), (21, 4.0)))
 _GROUP_STRING: _Rates = (((10, 1.0), (14, 1.5), (17, 6.0), (20, 30.0)), ((10, 4.5), (17, 9.0)))
-# And of an aggregate: sums, means, counts, extremes; others by name.
+# An aggregate adds this: sums, means, counts, extremes; others by name.
 _AGGREGATE: _Rates = (((10, 0.4), (14, 0.9), (17, 5.7)), ((14, 0.2), (17, 0.9), (20, 1.2), (21, 2.2)))
 _DEVIATION: _Rates = (((10, 0.8), (14, 1.7), (17, 4.8), (20, 10.0)), ((10, 6.4), (14, 7.2), (17, 7.8), (20, 11.3)))
 _MEDIAN: _Rates = (((10, 8.0), (14, 11.0), (17, 33.0), (20, 130.0)), ((10, 8.3), (17, 9.5), (20, 12.3)))
 _DISTINCT: _Rates = (((4, 23.0), (10, 30.0), (14, 42.0)), ((4, 31.0), (10, 25.0), (14, 18.0), (17, 12.0), (20, 9.0)))
 _AGGREGATES = {"var": _DEVIATION, "var_pop": _DEVIATION, "std": _DEVIATION, "std_pop": _DEVIATION, "median": _MEDIAN,
                "count_distinct": _DISTINCT}  # fmt: skip
-# Of joins, a row of both sides: with two columns, for a further one, and for each key of strings.
+# Joins, a row of both sides: with two columns, for a further one, and for each key of strings.
 _JOIN: _Rates = (((13, 4.4), (16, 6.4), (18, 9.2), (20, 12.8)), ((16, 1.6), (18, 2.0), (20, 3.1)))
 _JOIN_COLUMN: _Rates = (((13, 0.5), (16, 0.75), (18, 1.1), (20, 1.45)), ((10, 0.1), (13, 0.2), (16, 0.4), (18, 1.2)))
 _JOIN_STRING: _Rates = (((10, 2.0), (13, 3.4), (16, 16.0), (18, 39.0), (20, 51.0)), ((10, 3.3), (16, 4.0), (20, 4.7)))
@@ -88,7 +88,7 @@ def _parts(node: Union[Join, Groups], rows: list[polars.DataFrame]) -> list[tupl
 
 
 def _rate(points: _Points, at: float) -> float:
-    """Between measured points."""
+    """The rate at `at`, interpolated between measured points."""
     for (below, low), (above, high) in zip(points, points[1:]):
         if at < above:
             return low + (high - low) * max(at - below, 0) / (above - below)
@@ -96,8 +96,8 @@ def _rate(points: _Points, at: float) -> float:
 
 
 def _estimated_groups(rows: polars.DataFrame, keys: list[str]) -> int:
-    """Of the groups of a sample, in pieces of neighbouring rows: the number of groups of one size in which so many would
-    be found. Where equal keys are neighbours these are too few, and cost as few do: either engine has them in a cache."""
+    """Estimates the number of groups from a sample of pieces of neighbouring rows, as if all groups had one size. Where
+    equal keys are neighbours the estimate is low, and so is the cost: either engine has few groups in a cache."""
     picked = rows[keys]
     step = max(rows.height // _PIECES, 1)
     found = taken = 0

@@ -118,7 +118,7 @@ class GroupBy:
             return Table(self._query(aggregates, named).run(report))
 
     def stream(self, *aggregates: Aggregate, **named: Aggregate) -> Stream:
-        """The same in batches while they are made."""
+        """Gives agg()'s groups in batches while they are made."""
         return Stream(self._query(aggregates, named).stream(None))
 
     def __repr__(self) -> str:
@@ -179,7 +179,7 @@ class Engine:
 
     @property
     def path(self) -> str:
-        """Of calls that name none."""
+        """The path of calls that name none."""
         return str(self._options["path"])
 
     def _open(self) -> _core.Engine:

@@ -127,7 +127,7 @@ class Table(_Columns[_core.Table]):
         return map(Table, self._held.batches())
 
     def download(self, *, progress: ProgressOption = None) -> Table:
-        """The same rows in the memory of the host."""
+        """This table's rows in the memory of the host."""
         with reporting(progress) as report:
             return Table(self._held.download(report))
 
@@ -305,7 +305,7 @@ def table(data: Data, *, columns: Optional[Names] = None) -> Table:
 
 
 def table_of(argument: str, data: Data, columns: Optional[list[str]] = None) -> Table:
-    """The same of the argument of a call."""
+    """table() for the argument of a call, which errors name."""
     if isinstance(data, Table):
         return data
     read = getattr(data, "_garuda_read", None)

@@ -293,7 +293,7 @@ Part part_of(PayloadColumn column, uint word) {
   return Part(advanced(column.source, word), advanced(column.target, word), column.words, is_pair ? 1u : 0u);
 }
 
-// Of column `c`; the first one's elements may be the rows' numbers.
+// Reads the part's values in column `c`; the first column may be the rows' numbers.
 void load_part(uint c, Part part, Tile tile, out uvec2 values[kItems]) {
   if (kIota != 0u && c == 0u) {
     [[unroll]] for (uint i = 0u; i < kItems; ++i) values[i] = uvec2(row_of(tile, i), 0u);
@@ -337,7 +337,7 @@ void send(uint turn, Part part, uint places[kPlaceWords], Tile tile) {
   }
 }
 
-// The same for values of two words, which take turns of their own.
+// Orders values of two words, which take turns of their own, by position in shared memory.
 void stage_pairs(uint turn, uint positions[kPlaceWords], uvec2 values[kItems]) {
   [[unroll]] for (uint i = 0u; i < kItems; ++i) {
     uint at = place_at(positions, i) - turn * kPairRound;

@@ -35,7 +35,7 @@ void publish(uint tile, uint state, uvec2 sum) {
   atomicExchange(States(push.states).at[3u + 2u * tile], state << kStateShift | sum.y);
 }
 
-// The same for a tile of another workgroup, which may have published it meanwhile: the same sum, or more.
+// Publishes the sum of a tile of another workgroup, unless that one has published it, or more, meanwhile.
 void publish_for_other(uint tile, uvec2 sum) {
   atomicCompSwap(States(push.states).at[2u + 2u * tile], 0u, kStateTile << kStateShift | sum.x);
   atomicCompSwap(States(push.states).at[3u + 2u * tile], 0u, kStateTile << kStateShift | sum.y);

@@ -5,7 +5,7 @@ uvec2 sum60_add(uvec2 a, uvec2 b) {
   return uvec2(low & kSumMask, a.y + b.y + (low >> kStateShift));
 }
 
-// Of a count of halves: sum of the low 16 bits and sum of the high 16 bits of u32 values, both below 2^31.
+// The sum of u32 values from the sums of their low and of their high 16 bits, both below 2^31.
 uvec2 sum60_of_halves(uint low_halves, uint high_halves) {
   // high_halves · 2^16 = (high_halves >> 14) · 2^30 + (high_halves & 0x3fff) · 2^16
   return sum60_add(uvec2(low_halves & kSumMask, low_halves >> kStateShift),

@@ -53,7 +53,7 @@ bool compare_values(uint kind, uint comparator, uvec2 a, uint row_a, uvec2 b, ui
   if (kind == kStepCompareNumbers) return is_in_order(comparator, order_of(number_of(a, row_a), number_of(b, row_b)));
   Text text_a = compared_text(a, row_a);
   Text text_b = compared_text(b, row_b);
-  // Of texts of different lengths nothing is read.
+  // Equality reads nothing of texts whose lengths differ.
   if (comparator == kEqual || comparator == kNotEqual) return are_equal(text_a, text_b) == (comparator == kEqual);
   return is_in_order(comparator, order_of(text_a, text_b));
 }

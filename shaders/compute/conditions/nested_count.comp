@@ -56,7 +56,7 @@ void main() {
   uint group = group_index();
   uint first_row = group % push.probe_groups * kGroup * kItems + thread_index();
   uint first_build = push.first_build + group / push.probe_groups * push.chunk_rows;
-  // The same in all invocations of a workgroup: barriers below are met by all or none.
+  // Invocations of a workgroup have the same first_build, so all of them or none meet the barriers below.
   if (first_build >= push.end_build) return;
   uint end_build = min(push.end_build - first_build, push.chunk_rows) + first_build;
   RowWords probe[kItems];

@@ -198,7 +198,7 @@ bool is_better(uint kind, uvec4 value, uvec4 best) {
   return is_min ? is_below(value, best) : is_below(best, value);
 }
 
-// Of two rows (numbers + 1, 0: none) one with the better value.
+// The one of two rows (numbers + 1, 0: none) that has the better value.
 uint better_row(uint aggregate, uint a, uint b) {
   if (a == 0u || b == 0u) return a | b;
   return is_better(kind_of(aggregate), load_value(aggregate, b - 1u), load_value(aggregate, a - 1u)) ? b : a;

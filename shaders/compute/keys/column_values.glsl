@@ -21,7 +21,7 @@ uint canonical_word(uint kind, uvec2 value, uint w) {
   return w == 0u ? value.x : value.y;
 }
 
-// Of a value of one or two words; the high word of a narrow one is 0.
+// The words in whose order values of one or two words are; the high word of a narrow one is 0.
 uvec2 ordered_image(uint kind, uvec2 value) {
   if (kind == kColumnI32) return uvec2(value.x ^ 0x80000000u, 0u);
   if (kind == kColumnI64) return uvec2(value.x, value.y ^ 0x80000000u);

@@ -52,7 +52,7 @@ Parts parts_of_bits(uint value, uint exponent_bits, uint mantissa_bits) {
   return parts;
 }
 
-// Of a magnitude of 32 bits at most.
+// The parts of an integer whose magnitude has at most 32 bits.
 Parts parts_of_integer(uvec2 value) {
   Parts parts;
   parts.sign = value.y >> 31;

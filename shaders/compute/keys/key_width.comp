@@ -24,7 +24,7 @@ uvec4 key_at(uint row) {
   return uvec4(key, uvec3(continued(key)));
 }
 
-// Of more than four words, to which keys are continued.
+// Writes a key that is continued to more than four words.
 void write_long(uint row) {
   uvec2 source = element_at(push.source, push.source_words, row);
   uvec2 target = element_at(push.target, push.target_words, row);

@@ -50,7 +50,7 @@ uint four_bytes(Text text, uint first) {
 // The first `count` bytes of a word, 1 to 4.
 uint leading_bytes(uint word, uint count) { return word & 0xffffffffu >> (32u - 8u * count); }
 
-// The same, zeros behind the end of the text.
+// Four bytes of a text from `first` on, zeros behind its end.
 uint word_of(Text text, uint first) {
   return leading_bytes(four_bytes(text, first), min(text.size - first, 4u));
 }
