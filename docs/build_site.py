@@ -45,7 +45,7 @@ keyed = garuda.table({"k": numpy.arange(1 << 20), "w": numpy.arange(1 << 20)})""
 
 
 def sections(text: str) -> dict[str, str]:
-    """Of a page, by heading; what is above the first one by ''."""
+    """A page's text by heading; the text above the first heading by ''."""
     parts = re.split(r"^## (.+)$", text, flags=re.M)
     return {"": parts[0], **dict(zip(parts[1::2], parts[2::2]))}
 

@@ -102,7 +102,7 @@ def bits(column: pa.ChunkedArray):
 
 
 def what_differs(files: list[pathlib.Path]) -> str:
-    """Of files whose bytes do."""
+    """What differs between two files that have different bytes."""
     one, other = (rows_of(file) for file in files)
     if isinstance(one, str):
         return "lines differ"

@@ -96,7 +96,7 @@ test_under_wine() {
 }
 
 command_windows() {
-  # Of programs that need no driver all tests, of others what ./dev check runs, on lavapipe; with --full all tests there.
+  # Programs that need no driver run all tests, others what ./dev check runs, on lavapipe; with --full all tests there.
   local targets=(garuda garuda_check_tests) labels='^(check|smoke)$'
   if [[ $# == 1 && $1 == --full ]]; then
     targets=(all) labels='^(check|lavapipe)$'

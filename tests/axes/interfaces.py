@@ -1,4 +1,4 @@
-"""The same join or group-by by the command, the library and Python."""
+"""Runs one join or group-by by the command, the library and Python."""
 
 from __future__ import annotations
 

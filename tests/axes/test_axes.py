@@ -145,7 +145,7 @@ def values_call(name: str, rows: int, layout: str, options: dict[str, Any]) -> t
         def there(i: int) -> list[int]:
             return [j for j in (i, i + rows) if values[j] is not None]
 
-        # Of two rows, the first that has a value, and the last.
+        # Each group has two rows at most: the first of them that has a value, and the last.
         firsts = [there(i)[0] if there(i) else None for i in ids]
         lasts = [there(i)[-1] if there(i) else None for i in ids]
         for place, wanted in (("f", firsts), ("a", firsts), ("lo", firsts), ("l", lasts), ("hi", lasts)):

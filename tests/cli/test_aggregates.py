@@ -199,7 +199,7 @@ def test_dictionaries_of_fixed_size_binary_as_their_values(join_on_each: Garuda)
 
 
 def test_columns_that_ride_along(join_on_each: Garuda):
-    """Of nested types what needs no order."""
+    """Nested types have the aggregates that need no order of their values."""
     lists = [None if i % 7 == 0 else [i, None] for i in range(300)]
     keys = [i % 11 for i in range(300)]
     rows = pa.table({"k": keys, "n": pa.array(lists, pa.list_(pa.int32())), "i": [i * 37 % 300 for i in range(300)]})

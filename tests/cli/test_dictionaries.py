@@ -96,7 +96,7 @@ def nested(kind: str, words: pa.Array) -> pa.Array:
 @pytest.mark.parametrize("kind", ["list", "struct", "list of structs", "map", "union"])
 @pytest.mark.parametrize("more", [[], ["--ordered"]], ids=["", "ordered"])
 def test_dictionaries_in_nested_columns_are_spilled(garuda, kind, more):
-    """Of several files, each with words of its own, under a limit that holds none of them whole."""
+    """Several files, each with words of its own, are joined under a limit that holds none of them whole."""
     rows, expected = 9_000, []
     (garuda.folder / "l").mkdir()
     for file in range(3):

@@ -84,7 +84,7 @@ def test_in_memory_and_in_blocks(garuda, rows):
 
 
 def test_a_folder_in_blocks(garuda, rows):
-    """Of files that store columns in different ways; one has no rows, one a block of fewer than others."""
+    """The files store columns in different ways; one has no rows, one a block with fewer rows than others."""
     parts = garuda.folder / "parts"
     parts.mkdir()
     options = {"row_group_size": SMALL_BLOCK, "store_decimal_as_integer": True}

@@ -188,7 +188,7 @@ TUNINGS = [
 
 @pytest.mark.parametrize("tuning", TUNINGS)
 def test_graphics_and_cpu_write_the_same_bytes(on_graphics: Garuda, tuning):
-    """Of small keys, so that they can be packed; in the order of first rows, and as a set in any other."""
+    """Keys are small enough to be packed; groups come in the order of first rows, and as a set in any other order."""
     rows = groups.every_type(1500, 21)
     tables.write(on_graphics.folder / "rows.arrow", rows)
     arguments = ["rows.arrow", "--keys", "i8,flag", "--agg", groups.spelled(groups.every_aggregate(rows))]

@@ -47,7 +47,7 @@ def test_stats_of_every_path(on_each, rows):
     assert (stats["rows"], stats["rows_out"]) == (NUM_ROWS, num_groups(rows))
     assert all(list(phase) == ["name", "ns", "bytes"] for phase in stats["phases"])
     assert all(phase["ns"] > 0 for phase in stats["phases"])
-    # Of one lane each, so that they follow one another.
+    # Phases of one lane follow one another.
     one_lane = stats_of(on_each, *KEYS, "--agg", AGGREGATES, "--threads", "1", "--tuning", "lanes=1")
     assert 0 < sum(phase["ns"] for phase in one_lane["phases"]) <= one_lane["total_ns"]
 

@@ -55,7 +55,7 @@ def halfway(num_rows: int, seed: int) -> list[float]:
 
 
 def single(num_rows: int, seed: int) -> list[float]:
-    """Of float32: subnormal ones too."""
+    """Values of float32, subnormal ones too."""
     rng = random.Random(seed)
     values = [rng.uniform(-1, 1) * 10.0 ** rng.uniform(-46, 38.5) for _ in range(num_rows)]
     return pa.array(values, pa.float32()).to_pylist()
@@ -118,7 +118,7 @@ def test_shuffled_rows_give_the_same_bytes(on_each: Garuda):
 
 @pytest.mark.parametrize(("precision", "scale"), [(9, 2), (18, 18), (38, 0), (38, 38), (38, 12)])
 def test_decimals(on_each: Garuda, precision, scale):
-    """Of as many digits as the type has, where partial sums pass 38 digits; means round the exact total once."""
+    """Values have as many digits as their type, and partial sums pass 38 digits; means round the exact total once."""
     rng = random.Random(precision + scale)
     greatest = 10**precision - 1
     firsts = [rng.randrange(-greatest, greatest + 1) for _ in range(150)]

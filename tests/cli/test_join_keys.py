@@ -108,7 +108,7 @@ def sides(num_keys: int, families, rows: tuple[int, int], seed: int, distinct: i
         columns = {side: pa.array(range(count), pa.int64())}
         for k, (family, of_key) in enumerate(zip(chosen, ids)):
             columns[f"k{k}"] = rng.choice(FAMILIES[family])(of_key)
-            # Of booleans few values are different.
+            # Booleans have two different values.
             ids[k] = [i if i is None or family != "boolean" else i % 2 for i in of_key]
         result.append((pa.table(columns), ids))
     return result

@@ -103,7 +103,7 @@ def test_row_groups_that_weigh_more_than_the_first(garuda, tmp_path):
 
 @pytest.mark.parametrize(("limit", "spills"), [("4GiB", False), ("64MiB", True)])
 def test_joins(garuda, rows, tmp_path, limit, spills):
-    """Of strings that the file has as codes, and of decimals in 64 bits, which come out as what they are."""
+    """Strings that the file has as codes, and decimals in 64 bits, come out in their own types."""
     cents = pa.array(np.arange(1000), pa.int64()).cast(pa.decimal128(21, 2)).cast(pa.decimal128(15, 2))
     names = pa.table({"name": [f"word{i}" for i in range(1000)], "cents": cents, "text": [f"t{i % 9}" for i in range(1000)]})
     pa.parquet.write_table(names, garuda.folder / "names.parquet", store_decimal_as_integer=True)

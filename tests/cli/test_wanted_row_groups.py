@@ -1,4 +1,4 @@
-"""Of a join's larger Parquet file only row groups are read that may have a key of the smaller one; the rows are
+"""A join reads only the row groups of its larger Parquet file that may have a key of the smaller one; the rows are
 DuckDB's."""
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import tables
 
 KINDS = ["inner", "left", "right", "full", "semi", "anti", "mark"]
 DAY = datetime.date(2020, 1, 1)
-# Of the right side; and of the left one, where that is the larger.
+# Kinds that leave out row groups of the right side, and of the left one, where it is the larger.
 LEAVES_OUT_RIGHT = {"inner", "left", "semi", "anti", "mark"}
 LEAVES_OUT_LEFT = {"inner", "right", "semi"}
 
@@ -46,7 +46,7 @@ def run_join(garuda, left: pa.Table, right: pa.Table, kind: str, *options: str) 
 
 
 def whole_bytes(garuda) -> int:
-    """Of all columns of both files."""
+    """Bytes of all columns of both files."""
     footers = [pyarrow.parquet.ParquetFile(garuda.folder / name).metadata for name in ("l.parquet", "r.parquet")]
     groups = [footer.row_group(i) for footer in footers for i in range(footer.num_row_groups)]
     return sum(group.column(c).total_compressed_size for group in groups for c in range(group.num_columns))
@@ -59,7 +59,7 @@ def test_every_kind(garuda, kind, options):
     few = few if "--nulls-equal" in options else few.slice(0, 5)
     read = run_join(garuda, few, large(pa.int64(), numbers()), kind, *options)
     whole = whole_bytes(garuda)
-    # Of a side whose rows come without a match, or of a kind that needs keys alone, other columns count.
+    # Kinds that keep unmatched right rows read all of them; semi, anti and mark read keys alone anyway.
     if kind in ("inner", "left"):
         bound = whole if "--nulls-equal" in options else whole / 2
         assert read < bound
@@ -114,7 +114,7 @@ def test_several_keys_and_files_without_statistics(garuda):
         path = garuda.folder / "r.parquet"
         pyarrow.parquet.write_table(right, path, row_group_size=400, write_statistics=statistics)
         garuda.join("l.csv", "r.parquet", "--on", "s,k", "--columns", "left.k,right.c", "-o", "out.parquet")
-        # Of the keys' first column nothing is told; row 2 005 has y.
+        # Statistics may tell nothing of the first key column; row 2 005 has y.
         assert tables.read(garuda.folder / "out.parquet").to_pydict() == {"k": [], "c": []}
         garuda.join("l.csv", "r.parquet", "--on", "k", "--columns", "left.k,right.c", "--ordered", "-o", "out.parquet")
         assert tables.read(garuda.folder / "out.parquet").to_pydict() == {"k": [5, 1_900], "c": [2_005, 3_900]}

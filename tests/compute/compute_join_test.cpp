@@ -296,7 +296,7 @@ class ResidentJoinTest : public testing::ComputeDeviceTest {
     auto join = value_of(
         ResidentJoin::create(lane.context(), std::move(left_rows), std::move(right_rows), expected_rows_first, way));
     auto const expected = expected_rows(left, right);
-    // The same join twice: nothing of the first run is left over.
+    // The join runs twice: nothing of the first run may be left over.
     for (int run = 0; run < 2; ++run) {
       succeed(join.record(lane.context()));
       auto const result = value_of(join.finish(lane.context()));

@@ -180,7 +180,7 @@ class ComputeRadix : public testing::ComputeDeviceTest {
     if (radix.digit.stable) {
       EXPECT_EQ(order, expected_rows.order);
     } else {
-      // The same rows in each bin, in any order.
+      // Each bin has its rows, in any order.
       auto sorted = order;
       auto expected_sorted = expected_rows.order;
       for (std::size_t bin = 0; bin + 1 < expected_rows.starts.size(); ++bin) {

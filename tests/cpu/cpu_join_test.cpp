@@ -351,7 +351,7 @@ void check_tables() {
 TEST(JoinTable, FindsAllRowsOfEveryKey32) { check_tables<std::uint32_t>(); }
 TEST(JoinTable, FindsAllRowsOfEveryKey64) { check_tables<std::uint64_t>(); }
 
-/// Of keys of each form; the table can be used again.
+/// Tables of every form can be used again after a build that was cancelled.
 TEST(JoinTable, StopsBuildingWhenCancelled) {
   std::atomic<bool> cancelled{true};
   Control control;
@@ -387,7 +387,7 @@ TEST(JoinTable, FindsKeysOfOneMixedPartition) {
   expect_table(keys, 0, TableForm::hashed, true);
 }
 
-/// Of tables as wide as they may be: those that are direct, and those that are ranked.
+/// The direct and the ranked tables here are as wide as they may be.
 TEST(JoinTable, PeakBytesIsAnUpperBound) {
   for (std::uint64_t const rows : {0, 1, 100, 1'024, 49'152, 100'000, 200'000})
     for (std::uint32_t const step : {8, 120}) {

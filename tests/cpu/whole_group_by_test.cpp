@@ -176,7 +176,7 @@ TEST(WholeGroupBy, CountsNarrowSumsAndFloatsLieSideBySide) {
           }
 }
 
-/// Of columns of sums, how many of what lies side by side each list has.
+/// Numbers of sums that lie side by side in each list, for columns of sums.
 std::vector<std::size_t> list_lengths(Kinds const& kinds, bool counts_rows, bool may_have_nulls = false) {
   std::vector<contract::StateRequest> requests;
   for (auto const kind : kinds) requests.push_back({kind, contract::kSumState, may_have_nulls});

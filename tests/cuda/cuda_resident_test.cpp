@@ -180,7 +180,7 @@ class CudaResident : public testing::CudaDeviceTest {
     }
   }
 
-  /// The same join twice: nothing of the first run is left over.
+  /// Runs a join twice: nothing of the first run may be left over.
   void expect_joined(GarudaCudaResidentTable const& left, GarudaCudaResidentTable const& right,
                      GarudaCudaResidentTuning const& tuning, std::uint64_t expected_first,
                      std::vector<Row> const& expected) {
@@ -333,7 +333,7 @@ std::uint64_t uint64_of(std::uint64_t bits) { return bits >> 20; }
 float float_of(std::uint64_t bits) { return static_cast<float>(static_cast<std::int32_t>(bits) >> 8) * 0x1p-20F; }
 double double_of(std::uint64_t bits) { return static_cast<double>(static_cast<std::int64_t>(bits) >> 24) * 0x1p-20; }
 
-/// Of magnitudes so far apart that a block's sum takes all the words there are.
+/// Doubles of magnitudes so far apart that a block's sum takes all the words there are.
 double wide_double_of(std::uint64_t bits) {
   return std::ldexp(static_cast<double>(static_cast<std::int64_t>(bits) >> 24), static_cast<int>(bits % 51) - 20);
 }

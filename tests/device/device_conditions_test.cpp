@@ -237,7 +237,7 @@ Table decimals_of(DataType const& type, std::size_t rows, std::uint64_t seed, st
   return Table({{"d", type, true}, {"n", {TypeId::int32}, true}}, std::move(batches));
 }
 
-/// Of all widths, of scales that differ by up to 60 digits: the product of one with its factor takes up to 76.
+/// Decimals of all widths with scales that differ by up to 60 digits: one times its factor takes up to 76 digits.
 TEST_F(DeviceConditions, DecimalsOfScalesFarApart) {
   struct Case {
     DataType left;

@@ -143,7 +143,7 @@ TEST_F(DeviceKeys, RandomKeysOfEveryKind) {
 
 /// Strings among them, and columns of two types where no value of these leaves 64 bits.
 TEST_F(DeviceKeys, HostTablesGoWholeByKeysOfEveryKind) {
-  // Of payload.
+  // Names of the columns that a device can hold.
   auto const names_of = [](Schema const& schema) {
     auto names = columns_there();
     std::erase_if(names,
@@ -347,7 +347,7 @@ TEST_F(DeviceKeys, FloatsAreComparedAsNumbers) {
           expect_rows(left, right, left_there, right_there, on(keys, kind, nulls_equal), "");
 }
 
-/// Of two types that differ in more than their width; keys of both sides are in the type of both.
+/// The two types of a key differ in more than their width; keys of both sides become the type that holds both.
 TEST_F(DeviceKeys, ConvertedKeysEqualThoseOfTheHost) {
   KeyNames const pairs{{"second", "micro"}, {"zoned", "utc"}, {"day", "day64"}, {"time64", "time32"}, {"f16", "f32"},
                        {"f64", "f16"},      {"f32", "f64"},   {"i8", "f16"},    {"f32", "u8"},        {"i16", "f32"},

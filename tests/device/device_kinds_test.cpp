@@ -166,7 +166,7 @@ TEST_F(DeviceKinds, BitmapsOfKeysMarkRows) {
   }
 }
 
-/// Of keys that are dealt out by their leading bits first, each piece in shared memory.
+/// Keys are scattered by their leading bits first, and each piece of the bitmap is in shared memory.
 TEST_F(DeviceKinds, BitmapsInPieces) {
   constexpr auto kFar = (std::int64_t{3} << 40) - 700;
   constexpr std::int64_t kEdge = std::numeric_limits<std::int32_t>::max() - 1'000;
@@ -242,7 +242,7 @@ TEST_F(DeviceKinds, BitmapsOfWhatHasNoneAreRefused) {
   EXPECT_FALSE(engine().join(repeated.view(), repeated.view(), of_kind(JoinKind::inner), tuned("method=bitmap")));
 }
 
-/// Of a partition with several build and probe chunks, and keys with rows in all of them.
+/// A partition has several build and probe chunks, and some keys have rows in all of them.
 TEST_F(DeviceKinds, HeavyKeysAreCutIntoChunks) {
   auto const heavy = [](std::size_t rows, std::size_t others, std::int32_t first) {
     TestColumn<std::int32_t> keys{"k", type_of(TypeId::int32), {}, {}};
@@ -394,7 +394,7 @@ TEST_F(DeviceKinds, ConditionsAreTestedThere) {
   expect_tested(JoinKind::inner, "left.tiny < 1000000", "");
 }
 
-/// Of tables of the host: what the join reads goes up, and the rows come down.
+/// Columns of the host's tables that the join reads go up, and its rows come down.
 TEST_F(DeviceKinds, TablesOfTheHostAreBroughtThere) {
   auto const left = compared_table(150, 1).build(40);
   auto const right = compared_table(90, 2).build();

@@ -228,7 +228,7 @@ TEST_F(DeviceStrings, AreKeysOfEveryKindOfJoin) {
   }
 }
 
-/// Of every shape, in every pair of layouts that are compared; truncated hashes prove that bytes are.
+/// Strings of every shape match in every pair of layouts; truncated hashes prove that their bytes are compared.
 TEST_F(DeviceStrings, KeysOfEveryShapeAndLayout) {
   std::uint64_t cases = 0;
   for (auto const left_layout : kLayouts)

@@ -20,7 +20,7 @@ namespace garuda::testing {
 inline constexpr std::array kKinds{JoinKind::inner, JoinKind::left, JoinKind::right, JoinKind::full,
                                    JoinKind::semi,  JoinKind::anti, JoinKind::mark};
 
-/// Those of a mixed table that can live on a device.
+/// Columns of a mixed table that can live on a device.
 inline std::vector<std::string> columns_there() {
   auto names = mixed_columns();
   std::erase(names, "coded");
@@ -35,7 +35,7 @@ inline std::vector<std::string> columns_there_and_n() {
   return names;
 }
 
-/// Of a mixed table the columns `names`, each once.
+/// The columns `names` of a mixed table, each once.
 inline Table pick(Table const& table, std::vector<std::string> names) {
   std::ranges::sort(names);
   auto const twice = std::ranges::unique(names);
@@ -55,7 +55,7 @@ inline Table pick(Table const& table, std::vector<std::string> names) {
   return Table(std::move(schema), std::move(batches));
 }
 
-/// Of few rows, with nulls from none to all.
+/// A mixed table of few rows, whose share of nulls is anything from none to all.
 inline Table random_mixed_table(std::mt19937_64& random) {
   MixedTable shape;
   shape.rows = random() % 10 == 0 ? random() % 2 : random() % 60;

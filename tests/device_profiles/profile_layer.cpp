@@ -314,7 +314,7 @@ VKAPI_ATTR void VKAPI_CALL get_format2(VkPhysicalDevice device, VkFormat format,
   auto const absent = absent_features(format);
   properties->formatProperties.optimalTilingFeatures &= ~absent;
   for_each(properties->pNext, [&](VkBaseOutStructure* link) {
-    // The same bits, in a wider word.
+    // VkFormatProperties3 has these bits in a wider word.
     if (link->sType == VK_STRUCTURE_TYPE_FORMAT_PROPERTIES_3)
       reinterpret_cast<VkFormatProperties3*>(link)->optimalTilingFeatures &= ~VkFormatFeatureFlags2{absent};
   });

@@ -69,7 +69,7 @@ class PipelineFigures {
     return value == nullptr ? "" : value;
   }
 
-  /// Of this process.
+  /// The file to which this process writes figures.
   static std::ofstream& file() {
     static std::ofstream out(std::string(variable("GARUDA_TEST_REGISTERS")));
     return out;

@@ -123,7 +123,7 @@ TEST(GroupByPlanner, RefusesPathsItDoesNotHave) {
 
 using Words = contract::Words;
 
-/// Of integers.
+/// The state of an aggregate of integers.
 contract::AggregateState state_of(Words counts, Words sums = {}, Words minima = {}, Words maxima = {}) {
   contract::AggregateState state;
   state.counts = std::move(counts);

@@ -134,7 +134,7 @@ TEST_F(CarriedStrings, WhatIsCarried) {
   auto const short_late = of(0).build(random);
   auto const long_late = of(3'999).build(random);
   auto const options = carrying("radix_bits=3,payload=carry");
-  // Of each side p, s7, s15, b, none and late; not those of 16 bytes, nor those with nulls.
+  // Each side carries p, s7, s15, b, none and late; not strings of 16 bytes, nor columns with nulls.
   EXPECT_EQ(columns_carried(short_late, short_late, options), 12U);
   // A value that is too long, which no sample needs to meet.
   EXPECT_EQ(columns_carried(long_late, short_late, options), 11U);

@@ -62,7 +62,7 @@ struct Problem {
         wide.push_back(narrow.back());
       }
       keys.wide_row_ids = !narrow_ids;
-      // Those of words that moved say nothing of where they are.
+      // Row ids of words that moved do not say where the words are.
       if (!moved) keys.row_ids = narrow_ids ? static_cast<void const*>(narrow.data()) : wide.data();
       keys.offsets = {0, rows + kBefore};
     };

@@ -69,7 +69,7 @@ Column floats(DataType type, Values const& values, std::int64_t offset) {
   return reference::make_column<Float>(std::move(type), converted, offset);
 }
 
-/// The same values as float16: halves of small numbers.
+/// The values as float16: halves of small numbers.
 Column half_floats(DataType type, Values const& values, std::int64_t offset) {
   std::vector<std::optional<std::uint16_t>> converted;
   int row = 0;

@@ -13,7 +13,7 @@
 
 namespace garuda::keys {
 
-/// Of two tables, keyed by their first columns; of two columns.
+/// Encodes the keys of two tables, their first columns, or of two columns.
 inline Result<EncodedJoinKeys> encode_first(Table const& left, Table const& right) {
   return encode_join_keys({left.view(), {0}}, {right.view(), {0}}, {});
 }

@@ -297,7 +297,7 @@ TEST(CostModel, RegretOverTheTimesOfAnH200IsSmall) {
   EXPECT_LE(regrets.back(), 1.15) << "the worst";
 }
 
-/// Of slices, `global` was the faster method nearly everywhere: its pairs come in the order of probe rows.
+/// Slices were faster by `global` nearly everywhere: its pairs come in the order of probe rows.
 TEST(CostModel, SlicesOfAnH200TakeTheGlobalTable) {
   RecordedMachine const recorded_machine("h200", "h200_host");
   JoinOptions options;

@@ -26,7 +26,7 @@ inline contract::JoinShape dense_join(std::uint64_t left, std::uint64_t right) {
           .free_host_bytes = kFreeHostBytes};
 }
 
-/// The same with keys of 64 bits from their whole range.
+/// dense_join() with keys of 64 bits from their whole range.
 inline contract::JoinShape sparse_join(std::uint64_t left, std::uint64_t right) {
   auto shape = dense_join(left, right);
   shape.key_bits = 64;

@@ -73,7 +73,7 @@ TEST(ResidentJoinWays, SmallBuildSidesAreLookedUpWhereFewRowsMatch) {
   EXPECT_EQ(method(), JoinMethod::partitioned);
 }
 
-/// Bits over a narrow range for left rows that come alone, and for counts where a side has no key twice.
+/// Bitmaps over a narrow range serve joins without pairs, and counts where a side has no key twice.
 TEST(ResidentJoinWays, BitmapsAreOfNarrowRangesWithoutPairs) {
   auto shape = shape_of(1 << 27, 1, 4, 1);
   shape.parts = contract::parts_of(JoinKind::semi);
@@ -92,7 +92,7 @@ TEST(ResidentJoinWays, BitmapsAreOfNarrowRangesWithoutPairs) {
   shape.right.is_unique = true;
   EXPECT_NE(choose(shape).method, JoinMethod::bitmap);
   shape.counts = true;
-  // Of so many keys in pieces, where none is null; of few directly.
+  // A bitmap of so many keys is made in pieces, unless keys may be null; one of few keys directly.
   compute::ResidentJoinWay way{JoinMethod::bitmap, false, Side::right, compute::JoinedParts::none, {true, true}, 10};
   EXPECT_EQ(choose(shape), way);
   way.dealt_by = 0;

@@ -27,7 +27,7 @@ rates::HostRates slower(rates::HostRates rates, double factor) {
   return rates;
 }
 
-/// Of a GPU whose slices take long, by draws and by atomics.
+/// Rates of a GPU whose slices take long, by draws and by atomics.
 rates::DeviceRates without_slices() {
   auto rates = rates::default_device_rates(vk::DeviceType::discrete);
   rates.atomics_per_s = rates.random_points_per_s = 1e4;

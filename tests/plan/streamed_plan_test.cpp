@@ -101,7 +101,7 @@ TEST(StreamedPlan, IsNotTakenWhereItMayNotBe) {
   EXPECT_GT(offered_ns(1e8), offered_ns(1e6)) << "rows that multiply come down";
 }
 
-/// Of several key columns each way to join them there is listed with its price; path compute takes the cheapest.
+/// Every strategy for several key columns is listed with its price; path compute takes the cheapest.
 TEST(StreamedPlan, KeysOfSeveralColumnsGoThereWhole) {
   OneDevice gpu(vk::DeviceType::discrete);
   PlacedJoin const join(std::uint64_t{1} << 21);

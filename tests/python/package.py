@@ -21,7 +21,7 @@ PATHS = ("cpu", "graphics", "compute")
 
 
 def environment(**more: str) -> dict[str, str]:
-    """Of a process with lavapipe alone, and the tests' own calibrations."""
+    """Variables of a process with lavapipe alone, and the tests' own calibrations."""
     icd = LAVAPIPE or NO_FILE
     return {
         **os.environ, "PYTHONPATH": str(PACKAGE), "VK_ICD_FILENAMES": icd, "VK_DRIVER_FILES": icd,

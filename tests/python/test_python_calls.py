@@ -107,7 +107,7 @@ def test_interrupts_end_calls(path: str, names: list[str], delays: tuple[float, 
     assert late[len(late) * 3 // 4] < 0.2 and late[-1] < 1, of_calls
 
 
-# The same of a process's first call of a kind, and of what comes before and after a join: (before the timer starts, call).
+# A process's first calls of each kind, and the steps before and after a join: (before the timer starts, interrupted call).
 PHASES = {
     "devices": ("", "[garuda.Engine().devices() for _ in range(2_000)]"),
     "first graphics": (KEYS := "keys = garuda.table({'a': numpy.arange(300_000)})",

@@ -106,7 +106,7 @@ def test_the_demo() -> None:
 
 
 def source_of(page: str) -> str:
-    """Of all blocks of a page, as one module."""
+    """The code of all blocks of a page, as one module."""
     parser = doctest.DocTestParser()
     parts = [block if language == "python" else "".join(example.source for example in parser.get_examples(block))
              for language, block in blocks_of((ROOT / "docs" / page).read_text("utf-8"))]  # fmt: skip
@@ -114,7 +114,7 @@ def source_of(page: str) -> str:
 
 
 def test_types(tmp_path: pathlib.Path) -> None:
-    """Of the package, and of what its documents and its notebook do with it."""
+    """Checks the types of the package, and of what its documents and its notebook do with it."""
     pytest.importorskip("mypy")
     examples = {"page": source_of("python.md"), "where": source_of("where.md"), "notebook": "\n".join(cells_of_notebook())}
     for name, source in examples.items():

@@ -23,7 +23,7 @@ def installed():
 
 
 def by_pyarrow(patches, name: str, call):
-    """The same call, run by pyarrow itself."""
+    """Makes the call by pyarrow itself."""
     (patch,) = [patch for patch in patches if patch.name == name]
     setattr(patch.module, name, patch.original)
     try:

@@ -59,7 +59,7 @@ def lazy(draw: st.DrawFn, keys: list[object], prefix: str, payload: list[object]
 @examples(150)
 @given(data=st.data(), keys=key_types, left=number_types, right=number_types)
 def test_joins(data: st.DataObject, keys: list[object], left: list[object], right: list[object]) -> None:
-    """Of all kinds, with null keys, names on both sides and what coalesce makes of keys."""
+    """Joins of all kinds, with null keys, names on both sides and what coalesce makes of keys."""
     names = [f"k{i}" for i in range(len(keys))]
     how = data.draw(st.sampled_from(JOINS))
     options = {"nulls_equal": data.draw(st.booleans()), "suffix": data.draw(st.sampled_from(["_right", "_r"]))}

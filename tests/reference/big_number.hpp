@@ -15,7 +15,7 @@ class BigNatural {
   /// = this · factor + term
   void multiply_add(std::uint32_t factor, std::uint32_t term);
   void add(BigNatural const& other);
-  /// The same, of other · 2^shift.
+  /// Adds other · 2^shift.
   void add(BigNatural const& other, std::uint32_t shift);
   BigNatural times(BigNatural const& other) const;
   /// Divides by a number that is not 0, and returns the rest.

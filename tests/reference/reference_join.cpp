@@ -229,7 +229,7 @@ TextTable reference_join_table(TableView left, TableView right, JoinSpec const& 
 
   TextTable result;
   result.names = result_names(left, right, columns, kind == JoinKind::mark);
-  // Of a left row, a right row, or both; the key of a result with all columns is that of whichever there is.
+  // Adds a left row, a right row, or both. Where the result has all columns, its key is that of whichever row there is.
   auto const add_row = [&](std::vector<Cell> const* left_row, std::vector<Cell> const* right_row) {
     std::vector<Cell> cells;
     for (auto const& [side, c] : columns) {
