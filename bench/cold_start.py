@@ -1,4 +1,4 @@
-"""What a command that uses a device takes from its start to its end, beside the CPU path's: wall time of the process.
+"""Wall time of a command that uses a device, from its start to its end, beside that of the CPU path.
 
 A small table in a CSV file is grouped by `garuda group-by`: on the host, by PATH with its pipelines cached (warm) and by
 PATH with an empty cache folder (first), processes in turn. Between them one more process asks the loader for what PATH

@@ -21,7 +21,7 @@ Pictures = dict[tuple[str, str], dict[str, dict[str, list]]]
 
 
 def read_pictures(lines: Iterable[str]) -> Pictures:
-    """By operation and mode, then device, then path: (rows of the larger side, median, least, greatest in ms). The CPU
+    """Times by operation and mode, device, path: (rows of the larger side, median, least, greatest in ms). The CPU
     path stands beside the device named before it, or after. Raises ValueError for what is no verified record."""
     records = [json.loads(line) for line in lines if line.strip()]
     pictures: dict = {}

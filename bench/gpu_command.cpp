@@ -13,7 +13,7 @@
 namespace garuda::bench {
 namespace {
 
-/// What a ratio may be at most where the compute path keeps up with the CUDA path.
+/// The compute path keeps up with the CUDA path up to this ratio of their times.
 constexpr double kKeptUp = 1.15;
 
 struct GpuArguments : GpuBenchRequest {

@@ -13,7 +13,7 @@
 
 namespace garuda::bench {
 
-/// What a record's bytes/s are held against.
+/// The copy rates that a record's bytes/s are compared with.
 struct CopyBandwidth {
   std::string what;  ///< "host copy", "device copy in"
   double bytes_per_s = 0;

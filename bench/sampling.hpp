@@ -1,4 +1,4 @@
-// What a handful of timings amount to.
+// Statistics of a handful of timings.
 #pragma once
 
 #include <cstddef>

@@ -39,7 +39,7 @@ Result<std::vector<CalibrationInfo>> measure(Engine& engine, CalibrateArguments 
   return engine.calibrate(options);
 }
 
-/// As other commands leave it behind: nobody waits for it, so it makes way for what people do.
+/// Measures what other commands found missing. They start it and do not wait, so it makes way for other work.
 Result<void> calibrate_missing(Engine& engine) {
   // Without it the rates are the same on an idle machine.
   os::lower_priority();

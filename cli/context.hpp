@@ -1,4 +1,4 @@
-// What the subcommands share while the command line is parsed.
+// State that the subcommands share while the command line is parsed.
 #pragma once
 
 #include <functional>

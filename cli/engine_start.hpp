@@ -33,7 +33,7 @@ class EngineStart {
   /// Waits for the engine. Once. Errors: those of Engine::create.
   Result<std::shared_ptr<Engine>> take();
 
-  /// What making the engine took, and then opening a device, and how long was waited for both.
+  /// Times of making the engine, then of opening a device, and of waiting for both.
   struct Times {
     std::uint64_t made_ns = 0;
     std::uint64_t opened_ns = 0;
@@ -43,7 +43,7 @@ class EngineStart {
 
  private:
   friend class SharedEngine;
-  /// What is wanted of an engine.
+  /// Properties that an engine must have.
   struct Wanted {
     bool devices = false;
     std::uint64_t kept_beside_limit_bytes = 0;

@@ -13,13 +13,13 @@
 
 namespace garuda::cli {
 
-/// What is printed of a plan.
+/// How a plan is printed.
 struct PlanForm {
   bool json = false;
   bool phases = false;
 };
 
-/// What the library does. `start` has been opened, for this request.
+/// The functions of libgaruda_files.so. `start` has been opened, for this request.
 struct FileCommands {
   char const* version;  ///< of garuda
   Result<void> (*join)(JoinRequest& request, RunStart& start);

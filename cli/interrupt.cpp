@@ -58,7 +58,7 @@ std::terminate_handler usual_terminate = nullptr;
   std::abort();
 }
 
-/// What a thread of a library reserves for its heap and stack, about.
+/// Address space that a library's thread reserves for its heap and stack, about.
 constexpr std::size_t kThreadBytes = std::size_t{128} << 20;
 
 /// The C library and Arrow's checks abort where they find no memory; any other abort is a bug, and goes on.

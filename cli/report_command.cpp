@@ -101,7 +101,7 @@ Result<void> make(ReportArguments const& arguments) {
   return {};
 }
 
-/// What fails a build; empty where it was not asked.
+/// Differences that fail a build; empty where it was not asked.
 Result<std::vector<std::string>> compare(CompareArguments const& arguments) {
   std::vector<report::NamedReport> reports;
   for (auto const& file : arguments.files) {

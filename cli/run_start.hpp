@@ -1,4 +1,4 @@
-// What a command from files to a file, a preview or a number has before its files are read.
+// The start of a command from files to a file, a preview or a number, before its files are read.
 #pragma once
 
 #include <cstdint>
@@ -38,13 +38,13 @@ class RunStart {
   Stopwatch const& watch() const noexcept { return watch_; }
   /// The file that `open` opened; nullopt: none was asked for.
   std::optional<os::OutputFile>& file() noexcept { return file_; }
-  /// What `open` started.
+  /// The engine that open() started.
   EngineStart& engine() noexcept { return *engine_; }
-  /// What loading the library took, or looking for it.
+  /// Time of loading the library, or of looking for it.
   std::uint64_t library_ns() const noexcept { return library_ns_; }
   /// The most bytes of a row group of the output where memory is limited; nullopt: it is not.
   std::optional<std::int64_t> row_group_bytes() const noexcept { return row_group_bytes_; }
-  /// What is kept of a memory limit for writing, whose error does not name it; 0: nothing.
+  /// The part of a memory limit that is kept for writing, whose error does not name it; 0: nothing.
   std::uint64_t kept_for_writing() const noexcept { return kept_for_writing_; }
 
  private:

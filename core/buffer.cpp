@@ -122,9 +122,9 @@ void AlignedBuffer::truncate(std::int64_t size_bytes) {
 
 namespace {
 
-/// Less comes from the heap.
+/// Smaller blocks come from the heap.
 constexpr auto kLeastKeptBytes = std::size_t{64} << 10;
-/// In front of what a container sees, with its buffer in it.
+/// A header with the buffer lies in front of the memory that a container sees.
 constexpr std::size_t kHeaderBytes = 64;
 static_assert(sizeof(AlignedBuffer) <= kHeaderBytes);
 

@@ -90,7 +90,7 @@ struct KeptAllocator {
   friend bool operator==(KeptAllocator const&, KeptAllocator const&) = default;
 };
 
-/// For large vectors that come and go: the heap gives such memory back to the operating system, page by page.
+/// A vector for many elements that come and go: the heap would give such memory back to the system, page by page.
 template <class T>
 using KeptVector = std::vector<T, KeptAllocator<T>>;
 

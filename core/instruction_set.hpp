@@ -20,7 +20,7 @@ std::span<InstructionSet const> instruction_sets() noexcept;
 /// The last of them.
 InstructionSet best_instruction_set() noexcept;
 
-/// What is compiled for `set`: `by_set` is in the order of InstructionSet, the first alone where there are no others.
+/// The kernels that are compiled for `set`. `by_set`: in the order of InstructionSet, or the first alone.
 template <class Kernels>
 Kernels const& of_set(InstructionSet set, std::initializer_list<Kernels const& (*)() noexcept> by_set) noexcept {
   auto const index = static_cast<std::size_t>(set);

@@ -1,4 +1,4 @@
-// What is said of an array that breaks Arrow's rules.
+// The error for an array that breaks Arrow's rules.
 #pragma once
 
 #include <string>

@@ -27,7 +27,7 @@ constexpr std::size_t kUnusedShare = 8;
 class KeptMemory::OwnSpans {
  public:
   explicit OwnSpans(KeptMemory& all) noexcept : all_(all) {}
-  /// They are everyone's from now on.
+  /// Leaves the thread's spans to all threads.
   ~OwnSpans() {
     is_ending() = true;
     for (auto span = take_oldest(); span.address != nullptr; span = take_oldest()) all_.keep_for_all(span);
@@ -251,7 +251,7 @@ void KeptMemory::erase(std::map<std::byte*, Kept>::iterator span) noexcept {
   spans_.erase(span);
 }
 
-/// All or nothing.
+/// Inserts into all indices, or throws and leaves them as they were.
 void KeptMemory::insert(std::byte* address, Kept kept) {
   auto const span = spans_.emplace(address, kept).first;
   try {

@@ -1,4 +1,4 @@
-// What is known of every type, one row each.
+// The table of types: a row for each.
 #pragma once
 
 #include <cstdint>

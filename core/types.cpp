@@ -66,7 +66,7 @@ Field const* nearest_field(Schema const& schema, std::string_view name) {
 }
 
 using F = TypeFamily;
-/// In the order of TypeId.
+/// The rows of all types, in the order of TypeId.
 constexpr std::array kTypes{TypeRow{TypeId::boolean, "bool", 0, F::boolean, false},
                             TypeRow{TypeId::int8, "int8", 1, F::integer, true},
                             TypeRow{TypeId::int16, "int16", 2, F::integer, true},

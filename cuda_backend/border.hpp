@@ -1,4 +1,4 @@
-// What crosses the plug-in's border instead of results and exceptions: a code and one sentence.
+// Errors cross the plug-in's border as a code and one sentence, in place of results and exceptions.
 #pragma once
 
 #include <cstdint>

@@ -17,7 +17,7 @@ namespace garuda::cuda_backend {
 /// Number of devices. Errors: no_device, with the driver's reason.
 Result<std::uint32_t> count_devices();
 
-/// What device `ordinal` is, known without opening it. Errors: no_device, device_failure.
+/// Traits of device `ordinal`, known without opening it. Errors: no_device, device_failure.
 Result<GarudaCudaTraits> device_traits(std::uint32_t ordinal);
 
 /// Page-locked host memory.

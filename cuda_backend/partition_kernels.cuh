@@ -142,7 +142,7 @@ struct TileMemory {
 
 using TileScan = cub::BlockScan<std::uint32_t, kThreads, cub::BLOCK_SCAN_WARP_SCANS>;
 
-/// From the rows of digits to begins and distances, and takes the places.
+/// Makes begins and distances of the rows of digits, and takes the places.
 __device__ inline void take_places(TileMemory const& tile, std::uint32_t digits, std::uint32_t* cursors,
                                    TileScan::TempStorage& scan_memory) {
   auto const count = threadIdx.x < digits ? tile.counters[threadIdx.x] : 0;

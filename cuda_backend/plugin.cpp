@@ -21,7 +21,7 @@ using garuda::Result;
 
 namespace {
 
-/// What was opened on a lane.
+/// An object that was opened on a lane.
 template <class Object>
 struct Handle {
   backend::Lane& lane;

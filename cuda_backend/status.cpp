@@ -25,7 +25,7 @@ ErrorCode code_of(cudaError_t status) {
   }
 }
 
-/// After these the context, and with it everything on the device, is gone for this process.
+/// Whether the context, and with it everything on the device, is gone for this process.
 bool is_lost(cudaError_t status) {
   switch (status) {
     case cudaErrorIllegalAddress:

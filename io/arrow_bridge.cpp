@@ -23,7 +23,7 @@ std::string one_line(std::string const& text) {
   return line;
 }
 
-/// What arrays without rows refer to.
+/// Memory that arrays without rows refer to.
 struct EmptyArrays {
   std::vector<std::unique_ptr<ArrayView>> dictionaries;
   std::vector<std::unique_ptr<NestedArray>> nested;

@@ -1,4 +1,4 @@
-// Between Arrow C++ and garuda: statuses, types and batches. Nothing is copied.
+// Converts statuses, types and batches between Arrow C++ and garuda. Nothing is copied.
 #pragma once
 
 #include <memory>
@@ -14,7 +14,7 @@ namespace garuda::io {
 
 using ArrowBatches = std::vector<std::shared_ptr<arrow::RecordBatch>>;
 
-/// For Arrow's functions on the calling thread alone: a limit on threads is the caller's, and batches are worked on
+/// Has Arrow's functions run on the calling thread alone: a limit on threads is the caller's, and batches are worked on
 /// side by side.
 arrow::compute::ExecContext single_threaded();
 

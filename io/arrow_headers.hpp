@@ -1,4 +1,4 @@
-// What io/ uses of Arrow C++ and Parquet.
+// The headers of Arrow C++ and Parquet that io/ uses.
 #pragma once
 
 #include <arrow/array.h>

@@ -11,7 +11,7 @@ namespace {
 
 constexpr auto kStreamExtension = ".arrows";
 
-/// In small letters.
+/// The extension of a file, in small letters.
 std::string extension_of(std::filesystem::path const& path) {
   auto extension = path.extension().string();
   std::transform(extension.begin(), extension.end(), extension.begin(),

@@ -1,4 +1,4 @@
-// What the readers of the three formats owe to table_reader.cpp.
+// The interface of the readers of the three formats, for table_reader.cpp.
 #pragma once
 
 #include <algorithm>
@@ -79,7 +79,7 @@ class FileReader {
  public:
   virtual ~FileReader() = default;
 
-  /// All columns in the order of the file. Of a CSV file, the types are those of its first block.
+  /// All columns in the order of the file. A CSV file's types are those of its first block.
   virtual std::shared_ptr<arrow::Schema> const& schema() const noexcept = 0;
 
   /// Reads the columns at the positions `columns`, ascending and not empty. Lengths, offsets and buffers of the batches

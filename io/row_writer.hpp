@@ -1,4 +1,4 @@
-// What the writers of the three formats owe to table_writer.cpp.
+// The interface of the writers of the three formats, for table_writer.cpp.
 #pragma once
 
 #include <cstdint>

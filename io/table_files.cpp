@@ -58,7 +58,7 @@ Result<std::vector<fs::path>> files_like(std::string const& pattern) {
   return found;
 }
 
-/// One member of a list. A file that exists is found by its name, whatever characters it has.
+/// Files that one member of a list names. A file that exists is found by its name, whatever characters it has.
 Result<std::vector<fs::path>> files_called(std::string const& name) {
   std::error_code error;
   if (fs::is_directory(name, error)) return files_below(name);

@@ -16,7 +16,7 @@ namespace garuda::io {
 /// A file of a table.
 struct TableFile {
   std::filesystem::path path;
-  /// What the file's folders say, `key=value`, in their order; nullopt: null.
+  /// Keys and values of the file's folders, `key=value`, in their order; nullopt: null.
   std::vector<std::pair<std::string, std::optional<std::string>>> keys;
 };
 
@@ -26,7 +26,7 @@ struct TableFiles {
   std::vector<TableFile> files;
 
   TableFiles() = default;
-  /// One file, whose folders say nothing.
+  /// A table of one file, whose folders give no columns.
   TableFiles(std::filesystem::path const& path) : name(path.string()), files{{path, {}}} {}  // NOLINT
   TableFiles(char const* path) : TableFiles(std::filesystem::path(path)) {}                  // NOLINT
 

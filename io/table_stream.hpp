@@ -28,7 +28,7 @@ class TableStream {
   TableStream& operator=(TableStream&&) noexcept;
   ~TableStream();
 
-  /// As read_table would have it.
+  /// The schema that read_table would give.
   std::shared_ptr<arrow::Schema> const& schema() const noexcept { return schema_; }
 
   /// Returns the next batch, nullptr after the last. Every value has been validated; dictionaries, which hold no

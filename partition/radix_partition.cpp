@@ -421,7 +421,7 @@ class Partitioning {
   ScatterScratch scratch_;
 };
 
-/// All rows in one partition: the buffers change hands.
+/// Puts all rows into one partition: the buffers change hands.
 PartitionedKeys single_partition(keys::EncodedKeys keys) {
   PartitionedKeys out;
   out.key_bits = keys.key_bits;

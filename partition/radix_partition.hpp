@@ -82,7 +82,7 @@ struct PayloadColumn {
   std::function<void(std::uint64_t first, std::size_t count, std::byte* to)> make = {};
 };
 
-/// What radix_partition moves, and how. Payload and row ids are semantics, the others change speed only.
+/// Options of radix_partition. Payload and row ids are semantics, the others change speed only.
 struct PartitionOptions {
   std::span<PayloadColumn const> payload;
   bool row_ids = true;  ///< false: the result has none, unless nothing is moved (digit.bits = 0)

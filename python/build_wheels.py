@@ -74,7 +74,7 @@ def text_of(version: Version) -> str:
 
 
 def version_of(python: str) -> Version | None:
-    """None where it is no Python that makes environments."""
+    """Version of an interpreter; None where it is no Python that makes environments."""
     code = "import ensurepip, sys, venv; print(*sys.version_info[:2])"
     done = subprocess.run([python, "-c", code], capture_output=True, text=True)
     if done.returncode:

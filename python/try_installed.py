@@ -1,4 +1,4 @@
-"""What a bare environment runs with nothing but the wheel: the quickstart on the CPU and on lavapipe, against its answers.
+"""Runs the quickstart in an environment with nothing but the wheel, on the CPU and on lavapipe, against its answers.
 
     python try_installed.py [--plugin]
 

@@ -19,7 +19,7 @@ LOADERS = {"x86_64": "ld-linux-x86-64.so.2", "aarch64": "ld-linux-aarch64.so.1"}
 
 
 def run(*command: object, **options: object) -> str:
-    """What the command prints; a failure says what it said."""
+    """The output of a command; a failure quotes it."""
     done = subprocess.run([str(part) for part in command], capture_output=True, text=True, **options)  # type: ignore[call-overload]
     if done.returncode:
         raise RuntimeError(f"{' '.join(map(str, command))} failed:\n{done.stdout}{done.stderr}")

@@ -11,7 +11,7 @@ namespace {
 constexpr double kShare = 0.25;
 /// Runs of a target: three samples of two, the run that is verified, and as much for comparing and digesting it.
 constexpr double kLeastRuns = 8;
-/// What rows of other data may take of the time of those that the prediction is from.
+/// Rows of other data may take so many times the time of those that the prediction is from.
 constexpr double kOtherData = 2;
 
 }  // namespace

@@ -1,4 +1,4 @@
-// What of the suite fits into the time: by how long the cells before it took.
+// Chooses the cells of the suite that fit into the time, by how long the cells before them took.
 #pragma once
 
 #include <array>

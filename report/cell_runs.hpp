@@ -15,7 +15,7 @@
 
 namespace garuda::report {
 
-/// What a cell is measured on. Mode resident: tables that Engine::upload has put on the device, the result left there.
+/// The path and device that a cell is measured on. Mode resident: Engine::upload put the tables there.
 struct Target {
   Path path = Path::cpu;
   bench::Mode mode = bench::Mode::end_to_end;

@@ -61,11 +61,11 @@ struct Comparison {
 /// different suites, or with no cell in common.
 Result<Comparison> compare(std::vector<NamedReport> const& reports);
 
-/// What fails a build: a sentence for each row that is slower than on the first side by more than `percent` and beyond
-/// noise, and for each that has other bits.
+/// Regressions that fail a build: a sentence for each row that is slower than on the first side by more than `percent`
+/// and beyond noise, and for each that has other bits.
 std::vector<std::string> regressions(Comparison const& comparison, double percent);
 
-/// Which reports know nothing of drift between visits; empty without any.
+/// Names the reports that know nothing of drift between visits; empty without any.
 std::string one_visit_sentence(Comparison const& comparison);
 
 /// A few lines of Markdown: how many rows changed, and which.

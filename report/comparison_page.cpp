@@ -15,7 +15,7 @@ namespace {
 
 std::string path_of(ComparedRow const& row) { return row.path + (row.mode == "resident" ? ", resident" : ""); }
 
-/// Before a sign that stays on the line of its number.
+/// A space that keeps a sign on the line of its number.
 constexpr std::string_view kNoBreak = "\u00a0";
 
 Field field_of(Entry const& entry, bool is_first) {

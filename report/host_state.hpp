@@ -1,4 +1,4 @@
-// What a report says of the host: its processor, and how it is powered and cooled.
+// The state of the host in a report: its processor, and how it is powered and cooled.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@ namespace garuda::report {
 
 using Json = nlohmann::ordered_json;
 
-/// What changes while a report is made.
+/// The part of the host's state that changes while a report is made.
 struct HostState {
   double hottest_celsius = 0;         ///< of all thermal zones; 0: not known
   std::uint64_t throttle_events = 0;  ///< of all processors since they were started

@@ -50,7 +50,7 @@ bool wants_devices(ReportRequest const& request) {
   return request.paths.empty() || std::ranges::any_of(request.paths, [](Path path) { return path != Path::cpu; });
 }
 
-/// What a result is held against: the least time in which its bytes could be moved.
+/// The bound that a result is compared with: the least time in which its bytes could be moved.
 struct Ceiling {
   std::string name;
   double ns = 0;  ///< 0: not known
@@ -333,7 +333,7 @@ class Report {
     return {"bus", std::max(ns(measured.bytes_in, rate("team_upload")), ns(measured.bytes_out, rate("team_download")))};
   }
 
-  /// What `auto` would take.
+  /// Adds the path that `auto` would take.
   void add_plan(SuiteCell const& cell, bench::Workload const& workload) {
     auto options = workload.parse_options("");
     if (!options) return;

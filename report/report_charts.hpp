@@ -25,7 +25,7 @@ Json lines_chart(std::string_view x, int x_log, std::string_view y, Json series)
 /// Rows a second by size, and times as fast as the CPU path.
 Charts growth_charts(Results const& results);
 
-/// From which size on each path is faster than the CPU path: a sentence an operator that has another path.
+/// The sizes from which on each path is faster than the CPU path: a sentence an operator that has another path.
 std::vector<std::string> crossovers(Results const& results);
 
 /// Rows a second against bytes a row, one chart a measured device and the host: below a sloping line where bytes bound,

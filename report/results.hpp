@@ -12,7 +12,7 @@ namespace garuda::report {
 
 using Json = nlohmann::ordered_json;
 
-/// What results were measured on, as the JSON says it.
+/// The path and device that results were measured on, as the JSON has them.
 struct Column {
   std::string path;
   std::string mode;
@@ -28,7 +28,7 @@ class Results {
   explicit Results(Json const& report);
 
   Json const& report() const noexcept { return report_; }
-  /// In the order of first appearance, those on the host before those on a device.
+  /// Columns in the order of first appearance, those on the host before those on a device.
   std::vector<Column> const& columns() const noexcept { return columns_; }
   /// Null where it was not measured.
   Json const* find(std::string_view cell, Column const& column) const;

@@ -52,7 +52,7 @@ SuiteCell group_by(unsigned rows, unsigned groups, std::function<void(GroupByCas
           std::string(kGrowth), from_of(rows), std::move(workload)};
 }
 
-/// One change after the other at 2^power rows.
+/// Adds cells that differ in one axis each, at 2^power rows.
 void add_axes(std::vector<SuiteCell>& cells, unsigned power, Thoroughness from) {
   auto const add = [&](SuiteCell cell, std::string_view id, std::string_view change) {
     cell.id += fmt::format("-{}", id);

@@ -1,4 +1,4 @@
-// What of a report is said in a line.
+// The summary of a report in a line.
 #include <fmt/format.h>
 
 #include <algorithm>

@@ -47,7 +47,7 @@ constexpr std::array<Named<VkDeviceSize>, 4> kSizes{{
     {"optimalBufferCopyOffsetAlignment", &Limits::optimalBufferCopyOffsetAlignment},
 }};
 
-/// By the structure that has it.
+/// A feature, by the structure that has it.
 struct Feature {
   std::string_view structure;
   std::string_view name;

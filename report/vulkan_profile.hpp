@@ -1,4 +1,4 @@
-// What a report says of the Vulkan devices beyond garuda's own listing.
+// Traits of Vulkan devices in a report, beyond garuda's own listing.
 #pragma once
 
 #include <nlohmann/json.hpp>

@@ -19,7 +19,7 @@
 
 namespace garuda::vk {
 
-/// What a shader sees at one binding of set 0: a range of a buffer or an image view. Does not own.
+/// The resource at one binding of set 0: a range of a buffer or an image view. Does not own.
 struct BoundResource {
   std::uint32_t binding = 0;
   BufferView buffer;

@@ -1,4 +1,4 @@
-// What a driver says of the machine code that it made of a pipeline (VK_KHR_pipeline_executable_properties).
+// Statistics of the machine code that a driver made of a pipeline (VK_KHR_pipeline_executable_properties).
 #pragma once
 
 #include <volk.h>
@@ -19,7 +19,7 @@ struct Executable {
   std::string name;                 ///< the driver's: "Compute Shader"
   VkShaderStageFlags stages = 0;    ///< that it runs
   std::uint32_t subgroup_size = 0;  ///< 0 where the driver does not say
-  /// By the driver's names: RADV has "VGPRs", "SGPRs", "Spilled VGPRs", "LDS size" in bytes, …
+  /// Statistics by the driver's names: RADV has "VGPRs", "SGPRs", "Spilled VGPRs", "LDS size" in bytes, …
   std::map<std::string, double> statistics;
 };
 

@@ -8,7 +8,7 @@
 namespace garuda::vk {
 namespace {
 
-/// What takes less is taken for as long, for what there is beside the points.
+/// Shorter times count as this one, for the work that there is beside the points.
 constexpr std::uint64_t kLeastNs = 1'000'000;
 /// Share of the distance to a faster pace that a pace moves each time.
 constexpr double kTrust = 0.25;

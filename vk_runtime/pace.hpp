@@ -1,4 +1,4 @@
-// What the passes of a device were seen to take, so that submissions are cut by time.
+// Measured times of a device's passes, by which submissions are cut.
 #pragma once
 
 #include <atomic>
@@ -25,7 +25,7 @@ enum class ClockSource : std::uint8_t {
   host,    ///< host time from submission to the end of the wait, see PhaseTimer
 };
 
-/// What a submission took.
+/// The time of a submission.
 struct SubmissionTime {
   std::string phases;  ///< their names, joined by "+"
   std::int64_t ns = 0;

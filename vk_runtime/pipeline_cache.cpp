@@ -33,7 +33,7 @@ struct FileHeader {
 };
 static_assert(sizeof(FileHeader) == 72);
 
-/// More than any driver writes for garuda's pipelines; what is larger is not ours.
+/// No driver writes as much for garuda's pipelines; a larger file is not ours.
 constexpr std::uint64_t kLargestFile = std::uint64_t{256} << 20;
 
 /// FNV-1a, 64 bits: finds damage, not forgery.

@@ -127,7 +127,7 @@ class Specializer {
     return found == types_.end() ? Type::other : found->second;
   }
 
-  /// What was given for a specialization constant.
+  /// The value that was given for a specialization constant.
   std::uint32_t given(std::uint32_t id, std::uint32_t usual) const {
     auto const spec_id = spec_ids_.find(id);
     if (spec_id == spec_ids_.end()) return usual;

@@ -1,4 +1,4 @@
-// As much of SPIR-V 1.6 as vk_runtime reads in modules.
+// The part of SPIR-V 1.6 that vk_runtime reads in modules.
 #pragma once
 
 #include <algorithm>

@@ -22,7 +22,7 @@ struct Ticket {
   std::uint64_t value = 0;
 };
 
-/// What a host wait looks at besides the device.
+/// Flags that a host wait looks at besides the device.
 struct WaitOptions {
   /// Polled about every 10 ms; when it becomes true the wait ends with Error(cancelled). The device's work goes on:
   /// what it uses stays alive until a later wait (Lane's destructor does one). May be null.

@@ -58,7 +58,7 @@ class PhaseTimer {
   Result<void> collect();
   /// Sums by name since the last clear().
   std::vector<PhaseTime> const& times() const noexcept { return times_; }
-  /// What each completed submission took, in the order in which they were submitted, since the last clear(): with
+  /// Times of the completed submissions, in the order in which they were submitted, since the last clear(): with
   /// ClockSource::device from the begin of its first phase to the end of its last one.
   std::vector<SubmissionTime> const& submission_times() const noexcept { return submission_times_; }
   void clear() {

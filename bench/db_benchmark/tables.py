@@ -123,7 +123,7 @@ def first_ids(shape: Shape) -> Iterator[tuple[int, Callable]]:
 
 
 def g1(shape: Shape, part: int | None = None) -> Iterator[pa.RecordBatch]:
-    """All batches, or on one core those of a part."""
+    """Makes all batches, or on one core those of a part."""
 
     def batch(task: tuple[int, Callable]) -> pa.RecordBatch:
         random = np.random.default_rng([SEED, 2, int(task[0])])

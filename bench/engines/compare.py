@@ -59,7 +59,7 @@ def digest(result: pa.Table, operation: engine.Operation, threads: int, expected
 def difference(
     ours: Digest, theirs: Digest, operation: engine.Operation, threads: int, zero_sums: bool = False
 ) -> str | None:
-    """What differs, or None. NaN counts as null: what a correlation is where a column does not vary; `zero_sums`:
+    """Says what differs, or None. NaN counts as null: it is a correlation where a column does not vary; `zero_sums`:
     theirs of no values are 0."""
     if ours.rows != theirs.rows:
         return f"{theirs.rows} rows, not {ours.rows}"

@@ -1,4 +1,4 @@
-"""What `GroupBy.derived` means, over an Arrow table of keys and aggregates: for engines that give no more."""
+"""Computes `GroupBy.derived` from an Arrow table of keys and aggregates, for engines that give no more."""
 
 from __future__ import annotations
 

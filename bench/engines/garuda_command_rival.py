@@ -14,7 +14,7 @@ from engines import derive, engine, files
 
 
 def escaped(name: str) -> str:
-    """As lists of names take it."""
+    """A name as lists of names take it."""
     return "".join(f"\\{letter}" if letter in "\\:,=." else letter for letter in name)
 
 

@@ -110,7 +110,7 @@ def verify(runners: list[engine.Engine], operation: engine.Operation, threads: i
 
 
 def sample(all_series: list[Series], operation: engine.Operation, repeat: int) -> None:
-    """All engines in turn within each repetition, so that a change in the machine's load meets all of them, each once the
+    """Runs all engines in turn within each repetition, so that a change in the machine's load meets all, each once the
     one before has settled."""
     last_seconds = 0.0
 

@@ -13,7 +13,7 @@ RATED = ("DuckDB", "Polars")
 
 @dataclasses.dataclass(frozen=True)
 class Target:
-    """What the rival's time over garuda's shall be at least, and is aimed to be."""
+    """Bounds of a rival's time over garuda's: the least that is required, and the aim."""
 
     must: float
     aim: float

@@ -83,7 +83,7 @@ def chosen_names(parser: argparse.ArgumentParser, given: str, known: list[str], 
 
 
 def processor() -> str:
-    """By lscpu, which names arm64's cores too: /proc/cpuinfo has numbers of them only."""
+    """The processor's name by lscpu, which names arm64's cores too: /proc/cpuinfo has numbers of them only."""
     plain = os.environ | {"LC_ALL": "C"}
     printed = subprocess.run(["lscpu"], check=True, capture_output=True, text=True, env=plain).stdout
     names = [line.split(":", 1)[1].strip() for line in printed.splitlines() if line.strip().startswith("Model name:")]
@@ -178,7 +178,7 @@ def run(works: list[Work], engines: list[engine.Engine], arguments: argparse.Nam
 def run_in_memory_or_files(
     works: list[Work], arguments: argparse.Namespace, facts: dict, duckdb_ways: tuple[str, ...]
 ) -> int:
-    """As --files says; results in files go to a folder beside the data and are gone afterwards."""
+    """Runs in memory or from files to files, as --files says; the folder of result files is deleted afterwards."""
     if not arguments.files:
         return run(works, memory_engines(arguments, duckdb_ways), arguments, facts, "End to end in memory")
     arguments.data.mkdir(parents=True, exist_ok=True)

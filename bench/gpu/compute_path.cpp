@@ -198,7 +198,7 @@ class ComputePath final : public ResidentPath {
   }
 
  private:
-  /// As the engine knows them, from the device's calibration where there is one.
+  /// The device's rates as the engine knows them, from its calibration where there is one.
   rates::DeviceRates rates() const {
     auto const* const traits = &bench_->traits();
     rates::CalibrationStore const known(rates::default_folder(), std::span(&traits, 1));

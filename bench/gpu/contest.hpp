@@ -56,7 +56,7 @@ struct Series {
   Sample const& median() const;
 };
 
-/// What a benchmark says of a contender.
+/// The figures of one contender.
 struct Outcome {
   Record record;
   CopyBandwidth bandwidth;                                   ///< none: of no bytes a second
@@ -65,7 +65,7 @@ struct Outcome {
   std::vector<std::string> notes;                            ///< lines for people
 };
 
-/// One of those that are compared.
+/// A path with its choices, which is compared with others.
 struct Contender {
   Outcome outcome;
   /// Runs once, compares the whole result with the reference and completes the record but for what is measured.

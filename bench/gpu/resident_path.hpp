@@ -61,7 +61,7 @@ struct ResidentQuery {
   std::function<std::string()> describe;  ///< what was chosen, in words; after prepare()
 };
 
-/// What tells a GPU apart, whatever API opened it.
+/// Identifies a GPU, whatever API opened it.
 using DeviceUuid = std::array<std::uint8_t, 16>;
 
 /// One way to count values by their low bits.

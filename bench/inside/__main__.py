@@ -62,7 +62,7 @@ class Pair:
 
 
 def milliseconds(run: Callable[[], object]) -> tuple[float, float]:
-    """By the clock, and of processors."""
+    """Runs a query and returns milliseconds by the clock, and of processors."""
     gc.collect()
     start = time.perf_counter(), time.process_time()
     result = run()

@@ -46,7 +46,7 @@ def devices(arguments: argparse.Namespace) -> list[dict]:
 
 
 def outside_times(paths: list[pathlib.Path]) -> dict[str, dict[str, dict]]:
-    """By the name of a run, then of an engine."""
+    """Times by the name of a run, then of an engine."""
     times: dict[str, dict[str, dict]] = {}
     for path in paths:
         stored = json.loads(path.read_text(encoding="utf-8"))

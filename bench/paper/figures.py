@@ -64,7 +64,7 @@ class Figure:
 
 
 def histogram_values(scale: float) -> int:
-    """As many as the paper's from scale 4 on."""
+    """Rows for a scale, as many as the paper's from scale 4 on."""
     return min(max(int(8e6 * scale), 1 << 10), 32_000_000)
 
 

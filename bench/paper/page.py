@@ -26,7 +26,7 @@ def engines_of(figure: dict) -> list[str]:
 
 
 def base_of(run: dict) -> float | None:
-    """What bars are relative to: the graphics path, or the first engine."""
+    """The time to which bars are relative: the graphics path's, or the first engine's."""
     return run["times"].get(OURS, next(iter(run["times"].values()), {})).get("median_s")
 
 

@@ -32,7 +32,7 @@ struct OpenedLane : OpenedDevice {
   std::unique_ptr<vk::PipelineStore> pipelines;
   std::unique_ptr<vk::Lane> lane;
 
-  /// What phases are timed by: "GPU timestamps" or "host time from submission to completion".
+  /// The clock that times phases: "GPU timestamps" or "host time from submission to completion".
   std::string_view clock() const noexcept;
 };
 

@@ -11,7 +11,7 @@ import pyarrow as pa
 from engines import engine, files, report
 
 MILLION = 1 << 20
-# What `--quick` divides numbers of rows and groups by.
+# `--quick` divides numbers of rows and groups by this.
 QUICK = 1 << 10
 
 

@@ -1,4 +1,4 @@
-"""What of TPC-H is measured: the joins and group-bys of the paper (GARUDA §6.1.1), and joins with all columns."""
+"""The parts of TPC-H that are measured: the paper's joins and group-bys (GARUDA §6.1.1), and joins with all columns."""
 
 from __future__ import annotations
 

@@ -13,7 +13,7 @@ LINEORDER = "lineorder"
 
 
 def generate(folder: pathlib.Path, scale: str, names: list[str]) -> None:
-    """By tpchgen-cli; what is not there yet."""
+    """Makes the tables that are not there yet, by tpchgen-cli."""
     missing = [name for name in names if not (folder / f"{name}.parquet").exists()]
     if not missing:
         return

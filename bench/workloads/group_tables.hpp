@@ -36,7 +36,7 @@ struct GroupWorkload {
 /// neither uniform nor zipf), out_of_memory.
 Result<Table> generate_group_table(GroupWorkload const& workload);
 
-/// What grouping a generated table must give, computed apart from every path of the library.
+/// The groups that a generated table must give, computed apart from every path of the library.
 class ReferenceGroups {
  public:
   /// `table`: from generate_group_table. Borrows it.

@@ -22,7 +22,7 @@ std::optional<T> parse_number(std::string_view text) {
   return value;
 }
 
-/// As a double, which may be more than kMaxRows or no integer.
+/// Parses a number of rows, which may be more than kMaxRows or no integer.
 std::optional<double> parse_any(std::string_view text) {
   if (auto const caret = text.find('^'); caret != std::string_view::npos) {
     auto const base = parse_number<std::uint64_t>(text.substr(0, caret));

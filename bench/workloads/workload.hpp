@@ -67,7 +67,7 @@ class Workload {
   JoinWorkload const* join() const noexcept { return std::get_if<JoinWorkload>(&spec_); }
   GroupByCase const* group_by() const noexcept { return std::get_if<GroupByCase>(&spec_); }
   NonEquiWorkload const* non_equi() const noexcept { return std::get_if<NonEquiWorkload>(&spec_); }
-  /// As generate_tables() gives them.
+  /// The tables as generate_tables() gives them.
   std::vector<Table> const& tables() const noexcept { return tables_; }
   std::uint64_t rows_out(Query const& query = {}) const {
     return joined_ ? joined_->num_rows(query.kind) : grouped_->num_groups();
@@ -76,7 +76,7 @@ class Workload {
   /// be, of a group-by what a sample would estimate.
   std::uint64_t expected_rows(Query const& query = {}) const;
 
-  /// What a record says of it: operation and rows.
+  /// A record with the workload's operation and rows.
   Record record(Query const& query = {}) const;
   /// Bytes of the tables and of a result with these columns, each once.
   std::uint64_t bytes(Schema const& result, Query const& query = {}) const;
@@ -93,7 +93,7 @@ class Workload {
   /// Counts the rows of a join of such tables.
   Result<Engine::Counted> count(Engine& engine, std::vector<TableView> const& tables, OperatorOptions const& options,
                                 Query const& query) const;
-  /// What start() would do with tables().
+  /// The plan that start() would run on tables().
   Result<Plan> explain(Engine& engine, OperatorOptions const& options) const;
 
  private:

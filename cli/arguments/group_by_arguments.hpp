@@ -11,14 +11,14 @@
 
 namespace garuda::cli {
 
-/// As typed.
+/// Arguments of `garuda group-by` as typed.
 struct GroupByArguments : RunArguments {
   std::string table;
   std::string keys;
   std::string aggregates;
 };
 
-/// What was asked for.
+/// The group-by that the arguments ask for.
 struct GroupByRequest : RunRequest {
   io::TableFiles table;
   GroupBySpec spec;

@@ -11,7 +11,7 @@
 
 namespace garuda::cli {
 
-/// As typed.
+/// Arguments of `garuda join` as typed.
 struct JoinArguments : RunArguments {
   std::string left;
   std::string right;
@@ -24,7 +24,7 @@ struct JoinArguments : RunArguments {
   bool count = false;
 };
 
-/// What was asked for.
+/// The join that the arguments ask for.
 struct JoinRequest : RunRequest {
   io::TableFiles left;
   io::TableFiles right;

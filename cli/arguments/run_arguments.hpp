@@ -15,11 +15,11 @@
 
 namespace garuda::cli {
 
-/// What an argument that names a table may be.
+/// Help for arguments that name a table.
 inline constexpr auto kTableHelp =
     "a .parquet, .arrow, .arrows, .feather or .csv file, a folder or a pattern of them, or a list, by commas";
 
-/// As typed.
+/// Arguments that both commands have, as typed.
 struct RunArguments {
   std::string output;
   std::string path = "auto";
@@ -42,7 +42,7 @@ struct RunArguments {
 
 enum class StatsFormat : std::uint8_t { none, table, json };
 
-/// What was asked for, beside the options of the run itself.
+/// The files and forms that the arguments ask for, beside the options of the run itself.
 struct RunRequest {
   std::optional<std::filesystem::path> output;
   std::optional<io::Compression> compression;        ///< of the output; nullopt: its format's usual one

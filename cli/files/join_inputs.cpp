@@ -48,7 +48,7 @@ io::FileField const* find_field(std::vector<io::FileField> const& fields, std::s
   return found == fields.end() ? nullptr : &*found;
 }
 
-/// What a join compares: keys, and the operands of its condition.
+/// Operands that a join compares: keys, and those of its condition.
 std::vector<std::pair<Operand, Operand>> compared_operands(JoinSpec const& spec) {
   std::vector<std::pair<Operand, Operand>> compared;
   for (auto const& [left, right] : spec.on) compared.emplace_back(left_column(left), right_column(right));
@@ -113,7 +113,7 @@ Result<void> read_some_column(io::TableFiles const& path, io::ReadOptions& optio
   return {};
 }
 
-/// What `request` reads of both files.
+/// The columns and rows of both files that a request reads.
 struct JoinFiles {
   io::ReadOptions left;
   io::ReadOptions right;
@@ -153,7 +153,7 @@ std::optional<io::WantedValues> range_of(TableView table, std::string const& col
   return range;
 }
 
-/// What the keys of a table leave of the other one, of side `side`, where rows without a match do not come.
+/// Values that the keys of a table leave of the other one, of side `side`, where its unmatched rows do not come.
 std::optional<io::WantedValues> wanted_values(JoinRequest const& request, TableView other, Side side) {
   auto const alone = contract::parts_of(request.spec.kind).alone(side);
   if (alone == contract::Alone::unmatched || alone == contract::Alone::all) return std::nullopt;

@@ -1,4 +1,4 @@
-// What libgaruda_files.so exports.
+// The exports of libgaruda_files.so.
 #include "cli/files/runs.hpp"
 #include "io/table_writer.hpp"
 

@@ -20,7 +20,7 @@ std::size_t text_width(std::string_view text) noexcept {
   return static_cast<std::size_t>(std::count_if(text.begin(), text.end(), starts_character));
 }
 
-/// One line of at most kMostCharacters: values may be pages long, and could move a terminal's cursor.
+/// A value on one line of at most kMostCharacters: it may be pages long, and could move a terminal's cursor.
 std::string cell(std::string_view text) {
   std::string result;
   std::size_t width = 0;

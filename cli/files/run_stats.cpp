@@ -51,7 +51,7 @@ struct Phase {
   }
 };
 
-/// In the order of the estimate, then what was not estimated.
+/// Phases in the order of the estimate, then those that were not estimated.
 std::vector<Phase> phases_of(RunStats const& stats, Plan const& plan) {
   std::vector<Phase> phases;
   for (auto const& [name, ns] : plan.estimated.phases_ns) phases.push_back({name, ns, {}});

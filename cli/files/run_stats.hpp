@@ -1,4 +1,4 @@
-// What --stats prints.
+// The statistics that --stats prints.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +8,7 @@
 
 namespace garuda::cli {
 
-/// What happened around the run itself.
+/// Times of the steps around the run itself.
 struct FileTimes {
   std::uint64_t engine_ns = 0;       ///< finding devices, while files are read
   std::uint64_t device_open_ns = 0;  ///< then opening the device of a path that was asked for

@@ -1,4 +1,4 @@
-// What the commands on files do once they have begun: the functions of FileCommands.
+// Runs of the commands on files: the functions of FileCommands.
 #pragma once
 
 #include "cli/file_commands.hpp"

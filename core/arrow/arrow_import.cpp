@@ -37,7 +37,7 @@ class Imported {
   T value_;
 };
 
-/// What a batch keeps alive.
+/// The memory that a batch keeps alive.
 struct ImportedBatch {
   explicit ImportedBatch(Imported<ArrowArray> source) : array(std::move(source)) {}
 

@@ -15,7 +15,7 @@
 
 namespace garuda {
 
-/// What the views of one imported array refer to, apart from the array's own buffers.
+/// Memory that views of one imported array refer to, apart from the array's own buffers.
 struct ImportStorage {
   std::deque<ArrayView> dictionaries;  ///< deques, because views point at their elements
   std::deque<ViewBuffers> view_buffers;

@@ -59,7 +59,7 @@ tl::unexpected<Error> malformed(NestedType const& type) {
   return fail(ErrorCode::invalid_input, fmt::format("malformed Arrow format string: '{}'", type.format));
 }
 
-/// What stands behind the colon of a format.
+/// Parses the parameters behind the colon of a format.
 Result<void> parse_parameters(NestedType const& type, std::string_view parameters, NestedNode& node) {
   auto const numbers = parse_numbers(parameters);
   if (!numbers) return malformed(type);

@@ -19,14 +19,14 @@ struct NestedType {
   std::vector<NestedType> children;
   std::shared_ptr<NestedType const> dictionary;
 
-  /// By the whole tree, the name of the root left out.
+  /// Compares whole trees, but for the root's name.
   friend bool operator==(NestedType const& a, NestedType const& b);
 };
 
 /// Lists, of 32-bit offsets, of values of type `value`.
 DataType list_of(DataType const& value);
 
-/// As Arrow spells it: `list<item: int32>`, `struct<a: utf8, b: list<item: int8>>`.
+/// The type as Arrow spells it: `list<item: int32>`, `struct<a: utf8, b: list<item: int8>>`.
 std::string to_string(NestedType const& type);
 
 }  // namespace garuda

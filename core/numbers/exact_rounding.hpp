@@ -1,4 +1,4 @@
-// From exact sums to the bits of float64: rounding to nearest even, once, in integers alone, so that the host and
+// Makes bits of float64 of exact sums: rounding to nearest even, once, in integers alone, so that the host and
 // CUDA's kernels do the same.
 #pragma once
 

@@ -8,7 +8,7 @@
 
 namespace garuda {
 
-/// What a float is that is no finite number; flags, so that those of many values can be brought together.
+/// Flags of floats that are no finite numbers; those of many values are joined by "or".
 inline constexpr std::uint8_t kNotANumber = 1;
 inline constexpr std::uint8_t kPositiveInfinity = 2;
 inline constexpr std::uint8_t kNegativeInfinity = 4;

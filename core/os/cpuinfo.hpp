@@ -1,4 +1,4 @@
-// What Linux says of its processors, /proc/cpuinfo.
+// Linux's description of its processors, /proc/cpuinfo.
 #pragma once
 
 #include <istream>

@@ -11,7 +11,7 @@ namespace garuda::os {
 /// The file that text in UTF-8 names: the standard library takes plain text for the system's own encoding.
 inline std::filesystem::path to_path(std::string_view utf8) { return std::u8string(utf8.begin(), utf8.end()); }
 
-/// What `name` holds as a file's name; nothing where it is not set or empty.
+/// The path that variable `name` holds; nullopt where it is not set or empty.
 std::optional<std::filesystem::path> path_variable(char const* name);
 
 /// Sets a variable of this process, or removes it. While other threads read the environment it must not be called.

@@ -11,7 +11,7 @@
 
 namespace garuda::os {
 
-/// What `error_number` (an errno) means, as the second half of a sentence: "no space left on device".
+/// The meaning of `error_number` (an errno), as the second half of a sentence: "no space left on device".
 inline std::string system_message(int error_number) {
   auto message = std::generic_category().message(error_number);
   if (!message.empty() && message[0] >= 'A' && message[0] <= 'Z')

@@ -30,7 +30,7 @@ class LoadedLibrary {
   void* handle_;
 };
 
-/// What the file of the library `name` is called: "libNAME.so", "NAME.dll".
+/// The name of the file of library `name`: "libNAME.so", "NAME.dll".
 std::string library_file_name(std::string const& name);
 
 /// The folder of the library or program that this function is part of; empty where the system does not say.

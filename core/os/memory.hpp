@@ -23,9 +23,9 @@ void* allocate_aligned(std::size_t alignment, std::size_t bytes) noexcept;
 /// Frees what allocate_aligned returned.
 void free_aligned(void* memory) noexcept;
 
-/// What the process may still take, container limits included; 0: unknown.
+/// Bytes that the process may still take, container limits included; 0: unknown.
 std::uint64_t available_memory_bytes();
-/// What the process may take in all, container limits included; 0: unknown.
+/// Bytes that the process may take in all, container limits included; 0: unknown.
 std::uint64_t total_memory_bytes();
 
 /// Whether that much address space can still be had: what a thread of a library reserves, about.

@@ -6,7 +6,7 @@
 
 namespace garuda::os {
 
-/// As its maker calls it; "unknown processor" where the system does not say.
+/// The processor's name by its maker; "unknown processor" where the system does not say.
 std::string processor_name();
 
 struct System {

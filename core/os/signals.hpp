@@ -1,4 +1,4 @@
-// What ends a process: Ctrl-C, a terminal that goes, aborts, files that are cut off while they are mapped. Handlers
+// Events that end a process: Ctrl-C, a terminal that goes, aborts, mapped files that are cut off. Their handlers
 // may come at any moment, on Windows on a thread of their own, and call only what a signal handler may call.
 #pragma once
 

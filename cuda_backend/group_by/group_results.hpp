@@ -1,4 +1,4 @@
-// From the states of groups to the columns of a result, on the device.
+// Makes the columns of a result of the states of groups, on the device.
 #pragma once
 
 #include <cstdint>
@@ -22,7 +22,7 @@ struct SignedSums {
   int exponent = 0;
 };
 
-/// What float sums come to before they are rounded, as GarudaCudaStates has it.
+/// Float sums before they are rounded, as GarudaCudaStates has them.
 struct FloatWindows {
   std::uint64_t const* flags = nullptr;    ///< null: the sums are no windows
   std::uint64_t const* windows = nullptr;  ///< null: no group has any

@@ -119,7 +119,7 @@ Result<Groups> Groups::find(Lane& lane, GarudaCudaGroupKeys const& keys) {
   return groups;
 }
 
-/// Without keys row 0 is the head of all rows.
+/// Makes one group of all rows, whose head is row 0, where there are no keys.
 Result<void> Groups::take_one(Lane& lane) {
   GARUDA_TRY_ASSIGN(heads_, lane.allocate(4, "heads of groups"));
   GARUDA_TRY_ASSIGN(ids_, lane.allocate(std::uint64_t{keys_.rows} * 4, "groups of rows"));

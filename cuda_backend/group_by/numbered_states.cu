@@ -72,14 +72,14 @@ class ColumnStates {
   std::vector<GroupState> low_extremes_;  // looked for once the high words are known
 };
 
-/// So many words of each group, all bytes of them as given.
+/// Allocates so many words for each group and sets all their bytes.
 Result<std::uint64_t*> ColumnStates::take(Buffer& memory, std::uint32_t words, int byte) {
   GARUDA_TRY_ASSIGN(memory, lane_.allocate(std::uint64_t{groups_.size()} * words * 8, "states of groups"));
   GARUDA_CUDA_TRY(cudaMemsetAsync(memory.as<void>(), byte, memory.bytes(), lane_.stream()));
   return memory.as<std::uint64_t>();
 }
 
-/// Without a table yet. Part 0 of 128-bit values are the low words, part 1 the signed high ones.
+/// A state that has no table yet. Part 0 of 128-bit values are the low words, part 1 the signed high ones.
 GroupState ColumnStates::state_of(StateFunction function, std::uint32_t part) const {
   GroupState state;
   state.function = function;

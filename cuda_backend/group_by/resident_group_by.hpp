@@ -36,7 +36,7 @@ class ResidentGroupBy {
   Result<GarudaCudaResidentGroups> run();
 
  private:
-  /// What the rows are aggregated from: as they are, or in partitions.
+  /// The rows that are aggregated, as they are, or in partitions.
   struct Rows {
     PartitionShape shape;
     PartitionedSide partitioned;

@@ -52,7 +52,7 @@ struct StateTable {
   std::uint32_t log2_slots = 0;
 };
 
-/// What the group-by reads and writes.
+/// Arguments of a pass of the group-by.
 struct StatePass {
   void const* keys = nullptr;        ///< mixed when `mixed`
   ChunkTask const* tasks = nullptr;  ///< build rows: the chunk; probe_rows: tasks of its partition

@@ -28,7 +28,7 @@ struct PayloadColumns {
 inline constexpr std::uint32_t kFewestJoinBits = 4;
 inline constexpr std::uint32_t kSplitBits = 16;
 
-/// What the join of tasks reads and writes.
+/// Arguments of the join of tasks.
 struct ResidentJoinPass {
   ChunkTask const* tasks = nullptr;
   std::uint32_t num_tasks = 0;

@@ -1,4 +1,4 @@
-// What is known of the speed of devices and host: the planner prices every way to run with it.
+// Measured speeds of devices and host, with which the planner prices every strategy.
 #pragma once
 
 #include <cstdint>

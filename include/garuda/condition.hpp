@@ -17,7 +17,7 @@ namespace garuda {
 
 enum class Comparator : std::uint8_t { equal, not_equal, less, less_equal, greater, greater_equal };
 
-/// As conditions spell it: `=`, `<>`, `<`, `<=`, `>`, `>=`.
+/// The comparator as conditions spell it: `=`, `<>`, `<`, `<=`, `>`, `>=`.
 std::string_view to_string(Comparator comparator) noexcept;
 
 /// A value as it is typed; what it means follows from the column that it is compared with.

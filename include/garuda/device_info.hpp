@@ -1,4 +1,4 @@
-// What devices there are.
+// The devices of this machine.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@ namespace garuda {
 enum class DeviceKind : std::uint8_t { discrete, integrated, virtual_gpu, cpu, other };
 std::string_view to_string(DeviceKind kind) noexcept;
 
-/// What a device is driven through.
+/// The API through which a device is driven.
 enum class DeviceApi : std::uint8_t { vulkan, cuda };
 std::string_view to_string(DeviceApi api) noexcept;
 

@@ -51,7 +51,7 @@ class Engine {
   Engine& operator=(Engine&&) noexcept;
   ~Engine();
 
-  /// Those found so far. The span stays good; CUDA devices, which follow the others, are in later ones.
+  /// Devices found so far. The span stays good; CUDA devices, which follow the others, are in later ones.
   std::span<DeviceInfo const> devices() const noexcept;
 
   /// Looks for CUDA devices now, once; calls that ask for path cuda, allow it or explain do so by themselves. Takes
@@ -82,9 +82,9 @@ class Engine {
   };
   Result<Counted> join_count(TableView left, TableView right, JoinSpec const& spec, JoinOptions const& options = {});
 
-  /// What `join` would do, without doing it.
+  /// The plan that join() would run, without running it.
   Result<Plan> explain_join(TableView left, TableView right, JoinSpec const& spec, JoinOptions const& options = {});
-  /// What `join_count` would do.
+  /// The plan that join_count() would run.
   Result<Plan> explain_join_count(TableView left, TableView right, JoinSpec const& spec,
                                   JoinOptions const& options = {});
 
@@ -114,7 +114,7 @@ class Engine {
   Result<std::unique_ptr<GroupByResult>> group_by(TableView table, GroupBySpec const& spec,
                                                   GroupByOptions const& options = {});
 
-  /// What `group_by` would do, without doing it.
+  /// The plan that group_by() would run, without running it.
   Result<Plan> explain_group_by(TableView table, GroupBySpec const& spec, GroupByOptions const& options = {});
 
   /// Gives back the device memory that is kept between calls, up to an eighth of a device's, and the pinned memory that
@@ -142,7 +142,7 @@ class Engine {
   /// The rates that plans are made with: of the host, then of every Vulkan device.
   std::vector<CalibrationInfo> calibrations() const;
 
-  /// What the validation layer said since the engine was made; empty without `validation`.
+  /// Messages of the validation layer since the engine was made; empty without `validation`.
   std::vector<std::string> validation_messages() const;
 
  private:

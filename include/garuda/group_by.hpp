@@ -88,7 +88,7 @@ struct GroupBySpec {
   /// Names of the key columns, of any type. None: one group of all rows, even of no rows. Null keys form a group of
   /// their own; -0.0 equals 0.0, all NaNs are one key (written +0.0 and the canonical NaN).
   std::vector<std::string> keys;
-  /// None: the distinct keys. Columns of the result: the keys, then the aggregates.
+  /// Aggregates of each group; none: the distinct keys alone. The result's columns: the keys, then the aggregates.
   std::vector<Aggregate> aggregates;
   /// Groups in the order of their first rows. Otherwise their order is unspecified.
   bool ordered = false;

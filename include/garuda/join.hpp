@@ -72,7 +72,7 @@ enum class Probe : std::uint8_t {
   instanced,  ///< t instances a probe row, rank from the CountFBO's layer set
   output,     ///< one point an output row
 };
-/// What finds and writes the matches of a join whose hash images or runs are there: its count and probe phases.
+/// The passes that count and write the matches of a join whose hash images or runs are there.
 enum class Matching : std::uint8_t {
   automatic,
   draw,     ///< points drawn into a CountFBO and a result FBO (GARUDA §3.2, §3.3)

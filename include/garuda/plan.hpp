@@ -18,7 +18,7 @@ std::string_view to_string(Path path) noexcept;
 /// Errors: usage.
 Result<Path> parse_path(std::string_view text);
 
-/// One way to run the work, priced.
+/// A strategy for the work, priced.
 struct Candidate {
   Path path = Path::cpu;
   std::string device;
@@ -61,7 +61,7 @@ struct PhaseStats {
   std::uint64_t items = 0;  ///< points drawn, rows moved
 };
 
-/// What a run took; the fields of `--stats=json`.
+/// Times and counters of a run; the fields of `--stats=json`.
 struct RunStats {
   Path path = Path::cpu;
   std::string device;

@@ -65,7 +65,7 @@ class QueryResult : public BatchStream {
  public:
   /// The plan that is being executed.
   virtual Plan const& plan() const noexcept = 0;
-  /// What has been done so far; complete after the last batch.
+  /// Statistics of the run so far; complete after the last batch.
   virtual RunStats stats() const = 0;
   /// Leaves the rows where they were made, on a device, instead of reading them: call it once, before next(), which
   /// then has none. Errors: usage for a result that is made on the host or in parts, as that of host tables may be.

@@ -1,4 +1,4 @@
-// What rows of batches take in memory.
+// Memory that rows of batches take.
 #pragma once
 
 #include <cstdint>

@@ -14,7 +14,7 @@
 namespace garuda::io {
 namespace {
 
-/// In the metadata of a field: the name of the type that it stands for.
+/// Key of a field's metadata that names the type which the field stands for.
 constexpr auto kStandsFor = "garuda:stands_for";
 
 std::shared_ptr<arrow::DataType> type_called(std::string const& name) {

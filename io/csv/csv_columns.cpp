@@ -7,7 +7,7 @@
 namespace garuda::io {
 namespace {
 
-/// By CsvKind.
+/// The type of each CsvKind.
 std::vector<std::shared_ptr<arrow::DataType>> types() {
   using arrow::TimeUnit;
   return {arrow::null(),

@@ -12,7 +12,7 @@
 
 namespace garuda::io {
 
-/// What all values of a column can be read as, in the order in which it is tried.
+/// Kinds as which all values of a column can be read, in the order in which they are tried.
 enum class CsvKind : std::uint8_t {
   null,
   int64,

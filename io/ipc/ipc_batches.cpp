@@ -15,7 +15,7 @@ constexpr std::int64_t kSmallRows = 1 << 10;
 constexpr std::int64_t kJoinedRows = 1 << 16;
 constexpr std::size_t kMostJoined = 1 << 12;
 
-/// What messages of streams begin with.
+/// The bytes with which messages of streams begin.
 constexpr std::array<std::uint8_t, 4> kContinuation{0xFF, 0xFF, 0xFF, 0xFF};
 
 }  // namespace

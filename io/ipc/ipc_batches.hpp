@@ -1,4 +1,4 @@
-// What readers of Arrow IPC files and streams share.
+// Functions that readers of Arrow IPC files and streams share.
 #pragma once
 
 #include <atomic>
@@ -73,7 +73,7 @@ class IpcBatches {
   /// and how many rows it has, and nothing may be read before they agree.
   arrow::Status add(std::shared_ptr<arrow::RecordBatch> batch);
 
-  /// All of them, once.
+  /// Takes all batches, once.
   arrow::Result<ArrowBatches> take();
 
  private:

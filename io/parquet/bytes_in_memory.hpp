@@ -1,4 +1,4 @@
-// What is written, in memory.
+// An output stream into memory.
 #pragma once
 
 #include <cstdint>

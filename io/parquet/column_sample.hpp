@@ -1,4 +1,4 @@
-// What a sample of a column says of how Parquet holds it best.
+// Chooses how Parquet holds a column best, by a sample of it.
 #pragma once
 
 #include "io/arrow_bridge.hpp"

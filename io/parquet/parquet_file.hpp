@@ -41,7 +41,7 @@ class ParquetFile {
   arrow::Status start_group(std::int64_t num_rows);
   /// Appends the chunks of `column`, the next field of the schema.
   arrow::Status append(EncodedColumn const& column);
-  /// To be called when all columns are appended.
+  /// Ends the row group, once all columns are appended.
   arrow::Status finish_group();
   arrow::Status finish();
 

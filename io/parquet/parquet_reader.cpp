@@ -18,7 +18,7 @@ namespace {
 constexpr std::int64_t kStreamBufferBytes = 64 << 10;
 /// Writers end a page that has as many.
 constexpr std::int64_t kPageBytes = 1 << 20;
-/// What reading a column piece by piece takes whatever is in it: readers of its pages, a decoder.
+/// Bytes that reading any column piece by piece takes: readers of its pages, a decoder.
 constexpr std::uint64_t kColumnReaderBytes = 8 << 10;
 /// Values after which they look how long a page is.
 constexpr std::int64_t kPageValues = 1 << 10;
@@ -50,7 +50,7 @@ arrow::Result<RowGroupReader> make_streaming_reader(std::shared_ptr<arrow::io::R
   END_PARQUET_CATCH_EXCEPTIONS
 }
 
-/// As what Arrow reads dictionaries of strings and binary, whatever their layout; nullptr: of another type.
+/// The type as which Arrow reads dictionaries of strings and binary of any layout; nullptr: another type.
 std::shared_ptr<arrow::DataType> dictionary_type(arrow::DataType const& type) {
   switch (type.id()) {
     case arrow::Type::STRING:
@@ -72,8 +72,8 @@ void append_leaves(parquet::arrow::SchemaField const& field, std::vector<int>& l
   for (auto const& child : field.children) append_leaves(child, leaves);
 }
 
-/// One row group after the other. A column chunk is fetched through a small buffer and decoded a batch at a time, so
-/// that memory does not grow with the row groups.
+/// Reads one row group after the other. A column chunk is fetched through a small buffer and decoded a batch at a time,
+/// so that memory does not grow with the row groups.
 class ParquetCursor final : public BatchCursor {
  public:
   ParquetCursor(std::string sentence, RowGroupReader reader, std::vector<int> leaves, std::vector<int> row_groups,
@@ -185,7 +185,7 @@ class ParquetReader final : public FileReader, private RowGroups {
   }
 
  private:
-  /// Those that may have rows that are wanted.
+  /// Row groups that may have rows that are wanted.
   arrow::Result<std::vector<int>> wanted_row_groups(ReadOptions const& options) const {
     BEGIN_PARQUET_CATCH_EXCEPTIONS
     auto const footer = reader_->parquet_reader()->metadata();

@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::size_t kMovedBytes = 64;
 
-/// What a vector register holds.
+/// The content of a vector register.
 using Piece [[gnu::vector_size(16)]] = std::int64_t;
 
 }  // namespace

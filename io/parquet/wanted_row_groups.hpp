@@ -1,4 +1,4 @@
-// Which row groups of a Parquet file may have rows that are wanted.
+// Chooses the row groups of a Parquet file that may have rows that are wanted.
 #pragma once
 
 #include <cstdint>

@@ -98,7 +98,7 @@ Result<contract::Words> CudaGroupKernel::words_of(std::uint64_t address, std::ui
   return words;
 }
 
-/// All groups have the same windows.
+/// Reads the sums of floats; all groups have the same windows.
 Result<contract::FloatSums> CudaGroupKernel::float_sums(GarudaCudaStates const& states) {
   contract::FloatSums sums;
   GARUDA_TRY_ASSIGN(auto const flags, words_of(states.flags, 1));

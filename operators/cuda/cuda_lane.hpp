@@ -15,7 +15,7 @@
 
 namespace garuda::cuda {
 
-/// What lanes are opened with; `control` and `stats` may be null, and outlive the lanes.
+/// Options of lanes; `control` and `stats` may be null, and outlive the lanes.
 struct CudaLaneOptions {
   std::uint32_t lanes = 1;
   std::uint64_t device_memory_limit_bytes = 0;  ///< of all lanes together; 0: what is free
@@ -57,7 +57,7 @@ class CudaMemory {
   CudaMemory() = default;
   /// Errors: limit_exceeded when the lane's share does not allow it; out_of_memory, device_failure, cancelled.
   static Result<CudaMemory> allocate(CudaLane const& lane, std::uint64_t bytes);
-  /// With a copy of `values`; blocks. Errors: the same.
+  /// Allocates memory with a copy of `values`; blocks. Errors: those of allocate().
   static Result<CudaMemory> upload(CudaLane const& lane, std::span<std::byte const> values);
 
   std::uint64_t address() const noexcept { return address_; }

@@ -186,7 +186,7 @@ Result<Options> options_of(garuda_run_options const* run, Parse parse) {
   return options;
 }
 
-/// What a join needs, checked.
+/// The checked arguments of a join.
 struct Join {
   garuda::TableView left, right;
   garuda::JoinSpec spec;

@@ -38,7 +38,7 @@
 namespace garuda {
 namespace {
 
-/// More than any host has.
+/// No host has more devices.
 constexpr std::size_t kMostDevices = 128;
 
 /// CalibrateOptions::device of the host.
@@ -184,7 +184,7 @@ struct Engine::Impl final : contract::DeviceSet {
     return calibration_store->device_info(index);
   }
 
-  /// What an open choice between the host and GPUs is made by: both, where either was not measured.
+  /// Measurements by which the host and GPUs are compared: of both, where either is missing.
   std::vector<calibrate::Measurement> missing() {
     std::vector<calibrate::Measurement> missing;
     for (std::size_t i = 0; i < num_calibrated; ++i) {
@@ -250,7 +250,7 @@ struct Engine::Impl final : contract::DeviceSet {
     return resolve::GroupByRequest{table, spec, std::move(columns), options, this};
   }
 
-  /// What earlier calls left behind would count against a limit.
+  /// Gives back memory that earlier calls left behind, which would count against a limit.
   void keep_memory(RunOptions const& run) const {
     bool const is_limited = run.memory_limit_bytes != 0;
     KeptMemory::instance().set_limit(is_limited ? created_with.kept_beside_limit_bytes : kept_memory_limit);

@@ -20,7 +20,7 @@ namespace garuda::engine {
 /// Columns by name; nullopt: all.
 using ColumnNames = std::optional<std::set<std::string_view>>;
 
-/// What a group-by, or a join of one of its tables, reads. Refers to the names of the specification.
+/// Columns that a group-by, or a join of one of its tables, reads. Refers to the names of the specification.
 ColumnNames columns_of(GroupBySpec const& spec);
 ColumnNames columns_of(JoinSpec const& spec, Side side);
 

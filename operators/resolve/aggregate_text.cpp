@@ -25,7 +25,7 @@ struct FunctionRow {
   Parameter parameter = Parameter::none;
 };
 
-/// In the order of AggregateFunction.
+/// Names of functions, in the order of AggregateFunction.
 constexpr std::array kFunctions{FunctionRow{F::count, "count"},
                                 FunctionRow{F::sum, "sum"},
                                 FunctionRow{F::min, "min"},

@@ -38,7 +38,7 @@ constexpr ClassSet class_bit(ValueClass value_class) noexcept {
   return static_cast<ClassSet>(1U << static_cast<unsigned>(value_class));
 }
 
-/// What an aggregate has beside its column.
+/// The parameter that an aggregate has beside its column.
 enum class Parameter : std::uint8_t { none, column, share, number };
 
 Parameter parameter_of(AggregateFunction function) noexcept;
@@ -66,7 +66,7 @@ struct GroupRange {
 
 struct ResolvedAggregate;
 
-/// What a value is made of.
+/// The aggregate and the states of which a value is made.
 struct FinaliseInput {
   contract::AggregateState const& state;  ///< the first of the aggregate's
   contract::ValueKind kind = contract::ValueKind::none;
@@ -98,7 +98,7 @@ struct FinaliseOutput {
 using Finalise = std::optional<std::uint64_t> (*)(FinaliseInput const& input, GroupRange const& groups,
                                                   FinaliseOutput const& out);
 
-/// What the states that an aggregate needs are states of.
+/// The input of the states that an aggregate needs.
 enum class Making : std::uint8_t {
   column,   ///< the column's values
   list,     ///< all of a group's values, which the host keeps

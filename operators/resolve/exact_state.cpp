@@ -167,7 +167,7 @@ Result<Header> read_header(std::span<std::byte const> bytes) {
 /// Sums of few words, as most are, added up in place.
 class ShortSums {
  public:
-  /// In units of 2^exponents.
+  /// Counts sums in units of 2^exponents.
   explicit ShortSums(std::array<std::int32_t, 2> const& exponents) : exponents_(exponents) {}
 
   /// False, and nothing more is to be done here: one of the sums is longer, or a product. Requires: units are no less.

@@ -1,4 +1,4 @@
-// From exact sums to numbers: rounding to nearest even, once.
+// Rounds exact sums to numbers: to nearest even, once.
 #pragma once
 
 #include <cstdint>

@@ -15,7 +15,7 @@
 
 namespace garuda::resolve {
 
-/// What a state column's values are made of.
+/// The form from which a state column's values are made.
 enum class ValueForm : std::uint8_t {
   plain,    ///< the column's values
   listed,   ///< the same, all of which are kept
@@ -80,7 +80,7 @@ struct ExactSum {
   std::int32_t exponent = 0;
 };
 
-/// What var, covar and corr are made of; of one column y is x. Only corr has xx and yy.
+/// The sums of which var, covar and corr are made; with one column y is x. Only corr has xx and yy.
 struct Moments {
   ExactSum x, y, xy, xx, yy;
   std::optional<std::size_t> special;  ///< state column whose greatest value is 1 where one is infinite or NaN

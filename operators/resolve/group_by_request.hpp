@@ -1,4 +1,4 @@
-// What the drivers of group-bys work on.
+// The request that drivers of group-bys work on.
 #pragma once
 
 #include <string>

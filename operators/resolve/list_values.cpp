@@ -103,7 +103,7 @@ double number_of(UInt128 bits, FinaliseInput const& input) {
   return scaled(static_cast<double>(static_cast<Int128>(bits)), input.input.scale);
 }
 
-/// As numpy's linear method does it.
+/// Interpolates as numpy's linear method does.
 double interpolate(double low, double high, double share) {
   if (share == 0 || low == high) return low;
   auto const difference = high - low;

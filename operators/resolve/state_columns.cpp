@@ -50,7 +50,7 @@ Result<void> check_columns(TableView states) {
   return {};
 }
 
-/// What a column of states keeps alive.
+/// The memory that a column of states keeps alive.
 struct StateMemory {
   std::vector<std::int64_t> offsets{0};
   std::vector<std::byte> bytes;

@@ -1,4 +1,4 @@
-// What is said of a sum that leaves its type, by every path in the same words.
+// The error of a sum that leaves its type, which every path gives in the same words.
 #pragma once
 
 #include <optional>

@@ -153,7 +153,7 @@ Result<void> check_tuning(std::span<Knob<Tuning> const> knobs, Tuning const& tun
   return {};
 }
 
-/// What differs from the automatic values.
+/// The text of the values that differ from the automatic ones.
 template <class Tuning>
 std::string print_tuning(std::span<Knob<Tuning> const> knobs, Tuning const& tuning) {
   std::string text;

@@ -1,4 +1,4 @@
-// What the host's memory allows.
+// Budgets of the host's memory.
 #pragma once
 
 #include <cstdint>

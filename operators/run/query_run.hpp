@@ -1,4 +1,4 @@
-// What a query has from its call to its last batch.
+// The state of a query from its call to its last batch.
 #pragma once
 
 #include <atomic>
@@ -14,7 +14,7 @@
 
 namespace garuda::run {
 
-/// Its threads and what it reports. Does not move: lanes and paths refer to it.
+/// A query's threads, and its phases and progress. Does not move: lanes and paths refer to it.
 struct QueryRun {
   explicit QueryRun(RunOptions const& options)
       : start(std::chrono::steady_clock::now()), arena(arena_threads(options.threads)) {
@@ -28,7 +28,7 @@ struct QueryRun {
   static std::uint64_t alive() noexcept { return num_alive; }
 
   std::uint32_t threads() const { return static_cast<std::uint32_t>(arena.max_concurrency()); }
-  /// What was done so far of `plan`, by path and device; rows are the caller's to fill.
+  /// Statistics of `plan` so far, by path and device; the caller fills in the rows.
   RunStats stats(Plan const& plan) const {
     auto stats = recorder.stats_since(start);
     stats.path = plan.path;

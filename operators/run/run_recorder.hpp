@@ -31,7 +31,7 @@ class RunRecorder final : public contract::StatsSink {
 
   /// `plan` with what was noted since.
   Plan with_notes(Plan plan) const;
-  /// What was collected of a run that began at `start`: phases, counters and the time until now. Path, device and
+  /// Statistics of a run that began at `start`: phases, counters and the time until now. Path, device and
   /// rows are the caller's to fill.
   RunStats stats_since(std::chrono::steady_clock::time_point start) const;
 

@@ -9,7 +9,7 @@ namespace {
 
 constexpr std::uint64_t kPinnedPieceBytes = std::uint64_t{32} << 20;
 constexpr std::uint32_t kPinnedThreads = 4;  // that keep the device's copies queued
-/// Less than this takes less time than a further thread takes to start, and to find its staging memory.
+/// Bytes below which a copy takes less time than a further thread takes to start and to find its staging memory.
 constexpr std::uint64_t kLeastThreadBytes = vk::kSourcePieceBytes;
 /// Over PCIe the host writes so much in less time than a staged copy is submitted and waited for.
 constexpr std::uint64_t kMostMappedBytes = std::uint64_t{256} << 10;

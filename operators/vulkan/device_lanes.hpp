@@ -12,7 +12,7 @@
 
 namespace garuda::vulkan {
 
-/// What a backend asks for.
+/// The lanes that a backend asks for.
 struct DeviceLaneOptions {
   std::uint32_t lanes = 1;                      ///< at least 1
   Upload upload = Upload::automatic;            ///< how rows reach the device

@@ -1,4 +1,4 @@
-// What the offers of paths on devices have in common: how slices are sized and cut.
+// How slices are sized and cut, which offers of all paths on devices share.
 #pragma once
 
 #include <algorithm>

@@ -20,7 +20,7 @@ struct DeviceGroups {
   vk::Buffer group_rows;  ///< groups × u32, rows of the group; empty until they are counted
 };
 
-/// What a path does of a slice, on the lane of its context.
+/// A path's part of the work on a slice, on the lane of its context.
 class SliceWork {
  public:
   virtual ~SliceWork() = default;

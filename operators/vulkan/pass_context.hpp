@@ -1,4 +1,4 @@
-// What every pass of one slice shares, whatever the operator: the lane with its memory, submissions and budget.
+// The context that all passes of one slice share, whatever the operator: the lane, its memory, submissions and budget.
 #pragma once
 
 #include <cstdint>
@@ -36,8 +36,8 @@ class PassContext {
   /// An image to draw into and to read.
   Result<vk::Image> image(VkFormat format, ImageShape const& shape, std::uint32_t layers, char const* name);
 
-  /// What `make(size)` gives, with `size` halved, not below `least`, as long as the device has no memory for it: heaps
-  /// may hold less than they say. What is left out is done by the caller in further passes. Counted as "images_halved".
+  /// The result of `make(size)`, with `size` halved, not below `least`, while the device has no memory for it: heaps
+  /// may hold less than they say. The caller does the rest in further passes. Counted as "images_halved".
   template <class Make>
   auto halved_until_it_fits(std::uint64_t& size, std::uint64_t least, Make const& make) -> decltype(make(size)) {
     while (true) {

@@ -1,4 +1,4 @@
-// What an error leaves is not in use.
+// Waits for a lane before an error leaves, so that nothing that it destroys is in use.
 #pragma once
 
 #include "garuda/error.hpp"

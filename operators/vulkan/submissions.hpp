@@ -51,7 +51,7 @@ struct PointPass {
   std::uint32_t first_vertex = 0;
   std::uint32_t vertices = 0;
   std::uint32_t instances = 1;
-  /// What read the target's layer before (its contents are dropped), and what reads it next.
+  /// Uses that read the target's layer before (its contents are dropped), and next.
   vk::ResourceUse last_use = vk::use::kUndefined;
   vk::ResourceUse next_use;
 };
@@ -71,7 +71,7 @@ constexpr std::uint64_t kMostParts = 1024;
 /// submits.
 class Submissions {
  public:
-  /// All outlive this. `stats` and `control` may be null.
+  /// The arguments outlive this. `stats` and `control` may be null.
   Submissions(vk::Lane& lane, Control const* control, contract::StatsSink* stats);
 
   /// The recorder to put the next commands of `phase` into; good until the next call of any member. `points`: expected

@@ -8,7 +8,7 @@
 
 namespace garuda::vulkan {
 
-/// Between what a tuning asks for and what the runtime does.
+/// Converts between a tuning's mode and the runtime's.
 Upload upload_of(vk::UploadMode mode) noexcept;
 /// Requires: not automatic.
 vk::UploadMode mode_of(Upload upload);

@@ -107,7 +107,7 @@ class VulkanDevices final : public contract::ApiDevices {
   std::vector<std::string> validation_messages() const override { return instance_->validation_messages(); }
 
  private:
-  /// What has little memory is left as it is: the next process would find much of it taken.
+  /// Leaves all devices to the process's end. One that keeps much memory gives it back first, for the next process.
   void leave_all() noexcept try {
     vk::leave(instance_);  // first: devices that cannot be left need it
     for (auto& entry : opened_) {

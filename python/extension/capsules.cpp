@@ -49,7 +49,8 @@ Struct take(nb::handle capsule, char const* name) {
   return taken;
 }
 
-/// What of_buffers gives out; `columns` and `pointers` are as long as they will be before anything refers to them.
+/// Memory behind of_buffers' arrays; `columns` and `pointers` are as long as they will be before anything refers to
+/// them.
 struct Column {
   std::string name, format;
   std::vector<Py_buffer> buffers;

@@ -11,7 +11,7 @@
 
 namespace garuda::python {
 
-/// What Python sees: a kind that errors.py has a class for, and the sentences.
+/// An error as Python sees it: a kind that errors.py has a class for, and the sentences.
 struct Failure {
   std::string kind;  ///< name of an ErrorCode, `unknown_column`, `forked` or `internal`
   Error error;
@@ -34,7 +34,7 @@ inline void unwrap(Result<void>&& result) {
 
 /// Ends a call in a process that was forked after garuda had been used: neither threads nor devices came along.
 void require_not_forked();
-/// From now on a fork is one after use.
+/// Remembers that the library was used: a fork from now on is one after use.
 void mark_used();
 /// True in such a process.
 bool is_forked() noexcept;

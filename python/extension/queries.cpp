@@ -141,7 +141,7 @@ std::shared_ptr<Run> start(Query const& query, nb::object on_progress) {
   return {new Run{query.engine, query.inputs(), watch, std::move(rows)}, destroy_unless_forked<Run>};
 }
 
-/// All rows: on the device where the inputs are, if they were made there, else on the host.
+/// Collects all rows on the device where the inputs are, if they were made there, else on the host.
 template <class Query>
 Result<SharedRows> collect_rows(Query const& query, QueryResult& result) {
   if (query.inputs().front()->on_device() != nullptr) {
@@ -271,7 +271,7 @@ class HeldStream {
     return HeldTable{share(run_->engine, Table(run_->rows->schema(), std::move(batches)))};
   }
 
-  /// All that is left, for a consumer of Arrow streams.
+  /// Hands all batches that are left to a consumer of Arrow streams.
   nb::capsule stream() {
     (void)here();
     ArrowArrayStream out;
@@ -285,7 +285,7 @@ class HeldStream {
   }
 
  private:
-  /// With the global lock. A call that was left has the run for itself.
+  /// Gives the next batch; called with the global lock. A call that was left has the run for itself.
   static std::optional<Batch> next_of(std::shared_ptr<Run>& held) {
     try {
       return run(*held->watch, [held] { return held->rows->next(); });

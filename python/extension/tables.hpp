@@ -16,7 +16,7 @@
 
 namespace garuda::python {
 
-/// For owners of what has threads or devices: a forked process has none of those that destroying would wait for.
+/// Owns an object with threads or devices: a forked process has none of those that destroying would wait for.
 template <class T>
 void destroy_unless_forked(T* held) {
   if (!is_forked()) delete held;
@@ -55,7 +55,7 @@ class Rows {
 using SharedRows = std::shared_ptr<Rows const>;
 SharedRows share(SharedEngine engine, Rows::Place place, Offsets offsets = Offsets::checked);
 
-/// What made a table.
+/// Plan and statistics of the query that made a table.
 struct Made {
   Plan plan;
   RunStats stats;

@@ -37,7 +37,7 @@ class Going {
   Cancelled cancelled_;
 };
 
-/// What ends a call early, and hears of its progress; outlives the call, which holds it, and its result.
+/// Ends a call early, and hears of its progress; outlives the call, which holds it, and its result.
 class Watch {
  public:
   /// `on_progress`: called as f(phase, done, total, rows_out) -> bool, False: stop; None: not called. `is_brief`: the
@@ -46,10 +46,10 @@ class Watch {
       : on_progress_(std::move(on_progress)), is_brief_(is_brief) {}
   Watch(Watch const&) = delete;
   Watch& operator=(Watch const&) = delete;
-  /// With the global lock or without.
+  /// May be called with the global lock or without.
   ~Watch();
 
-  /// For the options of the call: a reference to this.
+  /// A reference to this, for the options of the call.
   Control control();
   Cancelled const& cancelled() const noexcept { return cancelled_; }
 
@@ -80,7 +80,7 @@ inline SharedWatch watching(nanobind::object on_progress = nanobind::none(), boo
   return std::make_shared<Watch>(std::move(on_progress), is_brief);
 }
 
-/// What `run` runs, as long as either side needs it.
+/// The call that `run` runs; lives as long as either side needs it.
 template <class Call>
 struct Work {
   Call call;
@@ -112,7 +112,7 @@ auto run(Watch& watch, Call call) {
 /// Waits for the calls that were left, before the process ends beneath them; a signal ends that.
 void wait_for_left_calls();
 
-/// Once the interpreter has ended, and before libraries do, ends the calls of its daemon threads and waits for them.
+/// Ends the calls of daemon threads and waits for them, once the interpreter has ended and before libraries do.
 void end_calls_with_interpreter();
 
 }  // namespace garuda::python

@@ -148,7 +148,7 @@ def speaks_arrow(values: Any) -> bool:
 
 
 def arrow_columns(data: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Those that speak Arrow, as pyarrow has them, and the others as they are."""
+    """Columns that speak Arrow as pyarrow has them, and the others as they are."""
     import pyarrow
 
     _require_columns(data)

@@ -59,7 +59,7 @@ def text_of(caller: Caller, tree: Tree) -> str:
 
 
 def handed_name(side: int, place: int) -> str:
-    """What a table's column is called in rows that are handed over."""
+    """The name of a table's column in rows that are handed over."""
     return f"{RESERVED}{'lr'[side]}{place}"
 
 

@@ -1,4 +1,4 @@
-"""What garuda does of a statement of DuckDB, and what is left for DuckDB."""
+"""Divides a statement of DuckDB into garuda's part and DuckDB's."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from .table import Data, Table, table_of
 
 
 class Work:
-    """What garuda does of a statement.
+    """Garuda's part of a statement.
 
     Attributes:
         inputs: what DuckDB runs first: columns garuda_l0, garuda_l1, … and garuda_r0, … of the tables.
@@ -63,7 +63,7 @@ class Work:
 
     @staticmethod
     def _split_where(statement: trees.Statement) -> tuple[list[list[trees.Tree]], list[trees.Tree]]:
-        """What each table can be filtered by first, and what has to wait for the join."""
+        """Filters of each table before the join, and the filter that has to wait for it."""
         before: list[list[trees.Tree]] = [[], []]
         after: list[trees.Tree] = []
         for part in trees.conjuncts(statement.node["where_clause"]):
@@ -134,7 +134,7 @@ class Work:
         return engine.group_by(rows, self.key_names).agg(**specs)
 
     def rest(self, source: str) -> str:
-        """What DuckDB does with the rows, which are in `source`."""
+        """The statement that DuckDB runs on the rows in `source`."""
         select_list, having, modifiers = self._outside
         for item, (name, _) in zip(select_list, self.described):
             item["alias"] = name

@@ -259,7 +259,7 @@ def groups_of(plan: Plan, node: int, viewed: Any) -> Groups:
 
 
 def _require_scalar(plan: Plan, given: Any) -> None:
-    """What is not within an aggregate must not be a column: Polars would gather its values into a list."""
+    """Refuses columns outside of aggregates: Polars would gather their values into a list."""
 
     def within(aggregate: Aggregate) -> polars.Expr:
         return polars.lit(0)

@@ -80,7 +80,7 @@ class Aggregate:
         self.options = options
 
     def expression(self) -> Expr:
-        """As Polars has it. Raises Unsupported."""
+        """The aggregate as Polars has it. Raises Unsupported."""
         if self.argument is None:
             return polars.len()
         if self.name in ("std", "var"):
@@ -224,7 +224,7 @@ class Plan:
         return self.cached[cache.id_]
 
     def whole(self, node: int) -> polars.LazyFrame:
-        """What is left to do, as one plan, in which Polars finds again what several of its nodes share. Raises
+        """The rest as one plan, in which Polars finds again what several of its nodes share. Raises
         Unsupported."""
         self._is_whole = True
         try:

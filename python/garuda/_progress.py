@@ -82,7 +82,7 @@ def _plain() -> tuple[Callable[[Progress], Any], Callable[[], Any]]:
 
 @contextlib.contextmanager
 def reporting(progress: ProgressOption) -> Iterator[Optional[Report]]:
-    """What is to be handed to the extension while a run lasts; None: nothing."""
+    """The callback that the extension gets while a run lasts; None: nothing."""
     if progress is None or progress is False:
         yield None
         return

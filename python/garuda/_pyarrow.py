@@ -170,7 +170,7 @@ def _through(
 
 
 def patches(engine: Engine, strict: bool) -> list[Patch]:
-    """What `install` replaces."""
+    """The functions that `install` replaces."""
     acero: Any = pyarrow.acero
     return [
         Patch(acero, name, getattr(acero, name), _through(engine, strict, call, getattr(acero, name), run))

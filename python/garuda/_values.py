@@ -73,7 +73,7 @@ def _zone(name: str) -> datetime.tzinfo:
 
 
 def converter(type_name: str) -> Optional[Convert]:
-    """What makes a cell of a type into Python's object; None: it is one already."""
+    """The function that makes a cell of a type Python's object; None: it is one already."""
     if type_name.startswith("dictionary<"):
         return converter(type_name.split(", ", 1)[1].removesuffix(">"))
     if type_name.startswith("decimal"):

@@ -52,14 +52,14 @@ def _arrow(rows: pandas.DataFrame, meta: Optional[pandas.DataFrame] = None) -> p
 
 
 def _pandas(rows: Table) -> pandas.DataFrame:
-    """In Arrow's types, which have nulls of every kind."""
+    """A frame with Arrow's types, which have nulls of every kind."""
     made: pandas.DataFrame = rows.to_pandas(types_mapper=pandas.ArrowDtype)
     return made
 
 
 @functools.lru_cache(maxsize=8)
 def _engine(options: tuple[tuple[str, Any], ...]) -> Engine:
-    """One for each worker: engines stay where they are."""
+    """The worker's engine: engines stay where they are."""
     return Engine(**dict(options))
 
 
@@ -139,8 +139,8 @@ class GroupBy:
         self._options = _arguments.worker_options(options)
 
     def agg(self, *, npartitions: int = 1, **named: Aggregate) -> Any:
-        """As `garuda.GroupBy.agg`, in `npartitions` partitions; without keys in one. What merges (counts, sums and what is
-        made of them, least and greatest) is grouped where the rows are, and groups are shuffled; else rows are."""
+        """Gives the groups of `garuda.GroupBy.agg` in `npartitions` partitions; without keys in one. Aggregates that merge
+        (counts, sums, least and greatest) are grouped where the rows are, and groups are shuffled; else rows are."""
         rows, keys, options = self._rows, self._keys, self._options
         npartitions = _arguments.whole_number("npartitions", npartitions, 1)
         if not keys:

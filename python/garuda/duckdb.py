@@ -79,11 +79,11 @@ class RelationGroupBy:
         self._connection = connection
 
     def agg(self, *aggregates: Aggregate, **named: Any) -> Relation:
-        """As `garuda.GroupBy.agg`, as a relation."""
+        """The groups of `garuda.GroupBy.agg` as a relation."""
         return _relation(self._groups.agg(*aggregates, **named), self._connection)
 
     def explain(self, *aggregates: Aggregate, **named: Aggregate) -> Plan:
-        """What `agg` would do; the relation runs, the group-by does not."""
+        """The plan that `agg` would run; the relation runs, the group-by does not."""
         return self._groups.explain(*aggregates, **named)
 
 
@@ -101,7 +101,7 @@ def group_by(
 
 
 class Decision(NamedTuple):
-    """What ran a statement's join and group-by, and why.
+    """Who ran a statement's join and group-by, and why.
 
     Attributes:
         engine: "garuda" or "duckdb".
@@ -190,13 +190,13 @@ class Connection:
         self.connection.close()
 
     def cursor(self) -> Connection:
-        """As DuckDB's: another connection to the database, whose statements go through garuda, too."""
+        """Opens another connection to the database, as DuckDB's does; its statements go through garuda, too."""
         return Connection(self.connection.cursor(), self._engine, self._prices, self._strict, self._allowance)
 
     duplicate = cursor
 
     def execute(self, query: Any, parameters: Any = None, **options: Any) -> Connection:
-        """As DuckDB's, through garuda where that pays."""
+        """Runs a statement as DuckDB's does, through garuda where that pays."""
         caller = Caller(self.connection, sys._getframe(1))
         if parameters is None and isinstance(query, str):
             if self._through(caller, query):
@@ -209,13 +209,13 @@ class Connection:
         return self
 
     def executemany(self, query: Any, parameters: Any = None) -> Connection:
-        """As DuckDB's, by DuckDB."""
+        """Has DuckDB run the statement."""
         self.decision = _WITH_PARAMETERS
         Caller(self.connection, sys._getframe(1)).run(self.connection.executemany, query, parameters)
         return self
 
     def sql(self, query: Any, **options: Any) -> Any:
-        """As DuckDB's, by DuckDB: what a relation reads has to be there for as long as it lives."""
+        """Has DuckDB make the relation: what a relation reads has to be there for as long as it lives."""
         self.decision = Decision("duckdb", "a relation, which runs when it is read")
         return Caller(self.connection, sys._getframe(1)).run(self.connection.sql, query, **options)
 
@@ -277,7 +277,7 @@ class Connection:
         return True
 
     def _run(self, caller: Caller, statement: trees.Statement, runs: bool) -> Optional[str]:
-        """What is left for DuckDB when garuda has done its part."""
+        """The statement that is left for DuckDB when garuda has done its part."""
         if not caller.value("select current_setting('python_enable_replacements')"):
             raise Unsupported("python_enable_replacements is off, by which DuckDB finds the rows")
         work = Work(statement)

@@ -125,7 +125,7 @@ class GroupBy:
         return f"<garuda.GroupBy by {', '.join(self._keys) or 'nothing'}: agg(name=(column, function)) gives the groups>"
 
     def explain(self, *aggregates: Aggregate, **named: Aggregate) -> Plan:
-        """What `agg` would do, without doing it."""
+        """The plan that `agg` would run, without running it."""
         return Plan(*self._query(aggregates, named).explain())
 
 
@@ -235,7 +235,7 @@ class Engine:
             self._opened.release_memory()
 
     def validation_messages(self) -> list[str]:
-        """What the validation layer said so far."""
+        """Messages of the validation layer so far."""
         return self._open().validation_messages()
 
     def _join(
@@ -350,7 +350,7 @@ class Engine:
         where: Optional[str] = None, columns: Optional[Names] = None, nulls_equal: bool = False,
         ordered: bool = False, allow_cross: bool = False, **options: Unpack[Options],
     ) -> Plan:  # fmt: skip
-        """What `join` would do, without doing it: path, device, and a line a candidate with its estimate."""
+        """The plan that `join` would run, without running it: path, device, and a line a candidate with its estimate."""
         query = self._join(
             left, right, on, left_on, right_on, how, where, columns, nulls_equal, ordered, allow_cross, options
         )

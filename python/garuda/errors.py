@@ -1,4 +1,4 @@
-"""What can go wrong: one class for each code of the library, below `garuda.Error`.
+"""Errors: one class for each code of the library, below `garuda.Error`.
 
 >>> import garuda
 >>> try:

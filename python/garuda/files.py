@@ -26,8 +26,8 @@ def _pyarrow(submodule: str = "") -> Any:
 
 
 def _interruptible(read: Callable[[threading.Event], Any]) -> Any:
-    """What `read` gives. pyarrow does not look after Ctrl-C, so in the main thread another one reads and is left when that
-    comes, to go on until it sees that the event is set, or to its end."""
+    """Calls `read`. pyarrow does not see Ctrl-C, so another thread reads in place of the main thread. When Ctrl-C comes it
+    is left to go on until it sees that the event is set, or to its end."""
     stopped = threading.Event()
     if threading.current_thread() is not threading.main_thread():
         return read(stopped)
@@ -42,7 +42,7 @@ def _interruptible(read: Callable[[threading.Event], Any]) -> Any:
 
 
 def _path(path: File) -> str:
-    """As text. Raises UsageError for what is no path."""
+    """A path as text. Raises UsageError for what is no path."""
     text = os.fspath(path) if isinstance(path, (str, os.PathLike)) else None
     if not isinstance(text, str):
         raise wrong("path", "a str or an os.PathLike", path)
@@ -119,7 +119,7 @@ class Scan:
             raise InvalidInputError(f"{self.paths[0]} cannot be read", (str(error),)) from error
 
     def read(self) -> Table:
-        """All of it as a table."""
+        """Reads all rows into a table."""
         return table(self)
 
     def __repr__(self) -> str:

@@ -1,4 +1,4 @@
-"""What a run would do, and what it did."""
+"""Plans of runs, and their statistics."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any, Iterator, Mapping
 
 
 class Plan:
-    """Which path runs on which device, why, and what each candidate would cost. `print(plan)` shows it.
+    """A plan: which path runs on which device, why, and what each candidate would cost. `print(plan)` shows it.
 
     >>> import garuda
     >>> plan = garuda.explain_join({"a": [1]}, {"a": [2]}, on="a", path="cpu")
@@ -50,7 +50,7 @@ class Plan:
 
 
 class Stats(Mapping[str, Any]):
-    """What a run took: path, device, rows, nanoseconds and bytes of phases, counters; a mapping.
+    """Statistics of a run: path, device, rows, nanoseconds and bytes of phases, counters; a mapping.
 
     >>> import garuda
     >>> stats = garuda.join({"a": [1, 2]}, {"a": [2]}, on="a", path="cpu").stats

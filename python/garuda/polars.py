@@ -40,7 +40,7 @@ PLAN_VERSIONS = ((16, 0),)
 
 
 class Decision(NamedTuple):
-    """What runs a join or a group-by of a plan, and why.
+    """Who runs a join or a group-by of a plan, and why.
 
     Attributes:
         node: the join or group-by, or what was left to Polars as a whole.
@@ -190,7 +190,7 @@ class _Stopped(Exception):
 
 
 class _Run:
-    """What Polars calls with a plan that it has optimised and is about to run."""
+    """Called by Polars with a plan that it has optimised and is about to run."""
 
     def __init__(self, engine: Engine, frame: Any, *, runs: bool = True) -> None:
         self.engine = engine

@@ -26,7 +26,7 @@ _KINDS = ("inner", "left", "right", "full", "semi", "anti")
 
 @functools.lru_cache(maxsize=8)
 def _engine(options: tuple[tuple[str, Any], ...]) -> Engine:
-    """One for each worker: engines stay where they are."""
+    """The worker's engine: engines stay where they are."""
     return Engine(**dict(options))
 
 
@@ -129,7 +129,7 @@ def _blocks(argument: str, rows: ray.data.Dataset, names: list[str]) -> tuple[li
 
 
 def _parts(blocks: list[Any], schema: Optional[pyarrow.Schema], keys: list[str], parts: int) -> list[list[Any]]:
-    """For each part what every block has of it."""
+    """Rows of every block for each part."""
     divided: list[Any] = [_divided.options(num_returns=parts).remote(block, schema, keys, parts) for block in blocks]
     return [[one[i] if parts > 1 else one for one in divided] for i in range(parts)]
 
@@ -174,8 +174,8 @@ class GroupBy:
         _engine(self._options)  # raises what is wrong with them
 
     def agg(self, *, parts: int = 1, **named: Aggregate) -> ray.data.Dataset:
-        """As `garuda.GroupBy.agg`, in `parts` blocks; without keys in one. What merges (counts, sums and what is made of
-        them, least and greatest) is grouped where the rows are, and groups are moved; else rows are."""
+        """Gives the groups of `garuda.GroupBy.agg` in `parts` blocks; without keys in one. Aggregates that merge (counts,
+        sums, least and greatest) are grouped where the rows are, and groups are moved; else rows are."""
         parts = _arguments.whole_number("parts", parts, 1)
         if not self._keys:
             parts = 1  # the one group

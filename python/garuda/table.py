@@ -24,7 +24,7 @@ _Held = TypeVar("_Held", _core.Table, _core.Stream)
 
 
 class _Columns(Generic[_Held]):
-    """What tables and streams say of their columns."""
+    """Properties of columns that tables and streams have."""
 
     __slots__ = ("_held",)
 
@@ -98,7 +98,7 @@ class Table(_Columns[_core.Table]):
 
     @property
     def stats(self) -> Optional[Stats]:
-        """What making this table by a join or group-by took; None of others."""
+        """Statistics of the join or group-by that made this table; None: another table."""
         document = self._held.stats_json()
         return None if document is None else Stats(document)
 
@@ -140,23 +140,23 @@ class Table(_Columns[_core.Table]):
         return self._held.schema()
 
     def to_arrow(self) -> pyarrow.Table:
-        """As a `pyarrow.Table`, which shares the columns."""
+        """This table as a `pyarrow.Table`, which shares the columns."""
         import pyarrow
 
         return pyarrow.table(self)
 
     def to_polars(self) -> polars.DataFrame:
-        """As a `polars.DataFrame`, which shares the columns where its layout is Arrow's."""
+        """This table as a `polars.DataFrame`, which shares the columns where its layout is Arrow's."""
         import polars
 
         return polars.DataFrame(self)
 
     def to_pandas(self, **options: Any) -> pandas.DataFrame:
-        """As a `pandas.DataFrame`; `options` are those of `pyarrow.Table.to_pandas`."""
+        """This table as a `pandas.DataFrame`; `options` are those of `pyarrow.Table.to_pandas`."""
         return self.to_arrow().to_pandas(**options)
 
     def to_duckdb(self, connection: Optional[duckdb.DuckDBPyConnection] = None) -> duckdb.DuckDBPyRelation:
-        """As a relation of `connection`, or of DuckDB's default one."""
+        """This table as a relation of `connection`, or of DuckDB's default one."""
         import duckdb
 
         if connection is None:
@@ -245,7 +245,7 @@ class Stream(_Columns[_core.Stream]):
 
     @property
     def stats(self) -> Stats:
-        """What was done so far; complete after the last batch."""
+        """Statistics so far; complete after the last batch."""
         return Stats(self._held.stats_json())
 
     def __iter__(self) -> Iterator[Table]:
@@ -287,7 +287,7 @@ def _parts(data: Any) -> Optional[list[Any]]:
     return [data.slice(first, length) for first, length in zip(firsts, lengths[0]) if length > 0]
 
 
-# What is taken as a table.
+# Data that calls take as a table.
 Data = Union[Table, Stream, Mapping[str, Any], Any]
 
 
@@ -347,7 +347,7 @@ def table_of(argument: str, data: Data, columns: Optional[list[str]] = None) -> 
 
 
 def _as_column(argument: str, data: Any, error: InvalidInputError) -> InvalidInputError:
-    """What to say of data that cannot be read as a table and do not name columns either."""
+    """The error of data that cannot be read as a table and do not name columns either."""
     if any(hasattr(data, name) for name in ("columns", "column_names", "schema")):
         return error
     kind = f"{type(data).__module__}.{type(data).__qualname__}"

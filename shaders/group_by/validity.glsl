@@ -1,4 +1,4 @@
-// Which rows have a value. Declares binding kBindValidity.
+// Says which rows have a value. Declares binding kBindValidity.
 #ifndef GARUDA_GROUP_BY_VALIDITY_GLSL
 #define GARUDA_GROUP_BY_VALIDITY_GLSL
 

@@ -1,4 +1,4 @@
-// What follows from the kind of the values.
+// Constants and functions of the values' kind.
 #ifndef GARUDA_GROUP_BY_VALUES_OF_KIND_GLSL
 #define GARUDA_GROUP_BY_VALUES_OF_KIND_GLSL
 

@@ -1,5 +1,5 @@
-// From a probe row and a rank among its matches to the build row. Variants: STACK (declares kBindKeys, kBindLayers) and
-// RUNS (declares kBindRunRows). Declares kBindMatches; includers enable GL_EXT_samplerless_texture_functions.
+// Finds the build row of a probe row and a rank among its matches. Variants: STACK (declares kBindKeys, kBindLayers)
+// and RUNS (declares kBindRunRows). Declares kBindMatches; includers enable GL_EXT_samplerless_texture_functions.
 #ifndef GARUDA_JOIN_MATCHED_ROWS_GLSL
 #define GARUDA_JOIN_MATCHED_ROWS_GLSL
 

@@ -1,4 +1,4 @@
-// From an output position to its probe row: binary search in the prefix sum.
+// Finds the probe row of an output position by binary search in the prefix sum.
 // Declares bindings kBindOffsets and kBindTileBases.
 #ifndef GARUDA_JOIN_OUTPUT_ROWS_GLSL
 #define GARUDA_JOIN_OUTPUT_ROWS_GLSL

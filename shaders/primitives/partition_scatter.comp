@@ -79,7 +79,7 @@ uint place_at(uint places[kPlaceWords], uint i) {
   return kPacked != 0u ? places[i / 2u] >> 16u * (i % 2u) & 0xffffu : places[i];
 }
 
-// In ascending order of `i`.
+// Sets place `i`; called in ascending order of `i`.
 void set_place(inout uint places[kPlaceWords], uint i, uint value) {
   if (kPacked == 0u) {
     places[i] = value;
@@ -173,7 +173,8 @@ void begin_bins(uint position, uint rows[kBinsEach], inout uint begins[kBinsEach
   }
 }
 
-// In any order a tile takes the next rows of its bins that no tile has taken yet. Called by all, between barriers.
+// Places bins without a stable order: a tile takes the next rows of its bins that no tile has taken yet. Called by all,
+// between barriers.
 void place_bins(PartitionChunk chunk, out uint begins[kBinsEach]) {
   uint rows[kBinsEach];
   [[unroll]] for (uint i = 0u; i < kBinsEach; ++i) {
@@ -277,7 +278,7 @@ void load_keys(Tile tile, out uvec2 keys[kItems]) {
   }
 }
 
-// What is sent at a time: a word of a column's elements, or two that lie together.
+// The part of a column that is sent at a time: a word of its elements, or two that lie together.
 struct Part {
   uvec2 source;
   uvec2 target;

@@ -108,7 +108,7 @@ uvec2 prefix_of(uint tile) {
 }
 #endif
 
-// By subgroup: sum modulo 2^32, made exclusive; sums of low and high halves. The totals last.
+// Sums of each subgroup: modulo 2^32, made exclusive; of low and high halves. The totals are last.
 shared uvec3 subgroup_sums[kSubgroups + 1u];
 
 void scan_subgroup_sums() {
@@ -161,7 +161,7 @@ void write_sums(uvec2 target, uint position, uvec4 sums) {
   }
 }
 
-// What lies past the end was loaded as zero.
+// Lists elements whose flag is set; those past the end were loaded as zero.
 void list_elements(uint position, uvec4 flags, uvec4 sums) {
   [[unroll]] for (uint i = 0u; i < 4u; ++i) {
     if (flags[i] != 0u) Words(push.target).at[sums[i]] = position + i;

@@ -1,4 +1,4 @@
-// What a float is that is no finite number: flags, as core/numbers/float_parts.hpp has them.
+// Flags of floats that are no finite numbers, as core/numbers/float_parts.hpp has them.
 #ifndef GARUDA_SHADERS_SHARED_FLOAT_FLAGS_H
 #define GARUDA_SHADERS_SHARED_FLOAT_FLAGS_H
 

@@ -68,7 +68,7 @@ struct EnabledFeatures {
   EnabledFeatures& operator=(EnabledFeatures const&) = delete;
 };
 
-/// By what queues are given a low priority: whatever else the GPU does, the desktop first, goes before a query.
+/// The extension that gives queues a low priority: other work of the GPU, the desktop first, goes before a query.
 char const* priority_extension(std::span<std::string const> offered) {
   for (char const* const name : {VK_KHR_GLOBAL_PRIORITY_EXTENSION_NAME, VK_EXT_GLOBAL_PRIORITY_EXTENSION_NAME})
     if (std::ranges::find(offered, name) != offered.end()) return name;

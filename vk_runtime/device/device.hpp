@@ -76,7 +76,7 @@ class Device {
   VkDevice handle() const noexcept { return handle_.get(); }
   VkPhysicalDevice physical() const noexcept { return physical_; }
   VolkDeviceTable const& fn() const noexcept { return fn_; }
-  /// What Unique takes.
+  /// The handle and functions that Unique takes.
   DeviceHandle owner() const noexcept { return {handle_.get(), &fn_}; }
   DeviceTraits const& traits() const noexcept { return traits_; }
   DebugFunctions const& debug() const noexcept { return debug_; }
@@ -100,13 +100,13 @@ class Device {
   /// Accounting of all device memory of this device; thread-safe.
   MemoryPool& memory() noexcept { return *memory_; }
 
-  /// What its passes were seen to take; thread-safe.
+  /// Measured times of the device's passes; thread-safe.
   Pace& pace() noexcept { return *pace_; }
 
   /// Keeps a semaphore whose submissions are complete for later timelines, until the device is idle for ever: Mesa's
   /// submission threads (22.3.6) still touch what a submission waited for once its own signal can be seen. Thread-safe.
   void keep_timeline(TimelineSemaphore timeline) noexcept;
-  /// One that is kept, or nothing. Thread-safe.
+  /// A kept semaphore, or nothing. Thread-safe.
   std::optional<TimelineSemaphore> take_timeline();
 
   /// Gives a handle its name in captures and messages; nothing without debug_utils. `name` is a C string.

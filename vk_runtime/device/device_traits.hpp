@@ -1,4 +1,4 @@
-// What garuda knows of a device: a plain value, so that every choice made from it is tested without a device.
+// Traits of a device: a plain value, so that every choice made from it is tested without a device.
 #pragma once
 
 #include <array>
@@ -31,7 +31,7 @@ std::string_view to_string(PixelFormat format) noexcept;
 /// Bytes of one texel.
 std::uint32_t bytes_per_texel(PixelFormat format) noexcept;
 
-/// What optimal-tiling images of a format may be used for.
+/// The uses that optimal-tiling images of a format may have.
 struct FormatSupport {
   bool color_attachment = false;
   bool blend = false;  ///< only meaningful for the float formats; integers are never blended

@@ -22,7 +22,7 @@ struct InstanceOptions {
   bool debug_labels = true;
 };
 
-/// What the validation layer reported; filled from any thread.
+/// Messages of the validation layer; filled from any thread.
 class MessageLog {
  public:
   void add(std::string message);

@@ -5,7 +5,7 @@
 
 namespace garuda::vk {
 
-/// From now on devices and instances whose owners go, and what these hold of them, are left to the operating system,
+/// Has devices and instances whose owners go, and what these hold of them, left to the operating system from now on,
 /// which takes them down with the process, faster than the driver does one by one. For a program that is about to end
 /// by os::end_before_drivers. Thread-safe.
 void leave_devices_to_process_end() noexcept;

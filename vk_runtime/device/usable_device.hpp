@@ -1,4 +1,4 @@
-// Which devices garuda can run on: a pure function over traits, so that every reason is tested without a device.
+// Says which devices garuda can run on: a pure function over traits, so that every reason is tested without a device.
 #pragma once
 
 #include <optional>

@@ -10,7 +10,7 @@ namespace garuda::vk {
 
 using Clock = std::chrono::steady_clock;
 
-/// All members but `after` under the team's lock.
+/// A group of copies. The team's lock guards all members but `after`.
 class CopyGroup {
  public:
   std::vector<HostCopy> pieces;

@@ -19,7 +19,7 @@ namespace garuda::vk {
 
 class MemoryArena;
 
-/// What memory is for; decides its type.
+/// The use of memory, which decides its type.
 enum class MemoryUse : std::uint8_t {
   device,         ///< fastest for the device; mapped only where all device memory is (unified memory)
   upload,         ///< host writes in order, device reads: host-visible
@@ -246,7 +246,7 @@ class MemoryArena {
     bool is_import = false;
   };
 
-  /// In the first of `types` that has room.
+  /// Places a resource in the first of `types` that has room.
   Result<Placement> place(VkMemoryRequirements const& requirements, std::span<std::uint32_t const> types, bool image);
   Result<Placement> place(VkMemoryRequirements const& requirements, std::uint32_t type, bool image);
   /// Memory of its own in the first of `types` that has room; `request` says whose.

@@ -21,7 +21,7 @@ namespace garuda::vk {
 
 class MemoryPool;
 
-/// For tests: what drivers of this process give, whatever their heaps and budgets say. The rest they refuse.
+/// Memory that tests have this process's drivers give, whatever heaps and budgets say. They refuse more.
 struct GivenMemory {
   std::uint64_t largest_block = std::numeric_limits<std::uint64_t>::max();
   std::vector<std::uint64_t> heap_bytes;  ///< by heap; those past the list hold what they say
@@ -110,7 +110,7 @@ class MemoryPool {
   /// memory comes and goes.
   std::uint64_t available_bytes() const;
 
-  /// What the device can still give where it refused something lately; nothing where it did not. Asks no driver.
+  /// Bytes that the device can still give where it refused something lately; nullopt where it did not. Asks no driver.
   std::optional<std::uint64_t> room_after_refusal() const;
 
   /// For tests: lets the `countdown`-th request from now fail with out_of_memory (1: the next one). Requests are block
@@ -141,7 +141,7 @@ class MemoryPool {
   std::optional<std::uint64_t> refused_bytes_left(std::uint32_t heap) const;
   /// What is left by the device and VK_EXT_memory_budget.
   std::uint64_t said_bytes_left(std::uint32_t heap) const;
-  /// What the driver would say, as tests have it; the lock is held.
+  /// The refusal that tests have the driver give; the lock is held.
   Result<void> injected_refusal(BlockRequest const& request);
   void remember_refusal(BlockRequest const& request);
   /// The heap holds no more than `room` bytes; the lock is held.
@@ -154,7 +154,7 @@ class MemoryPool {
   /// Takes kept blocks off the accounts for the caller to free outside the lock.
   std::vector<MemoryBlock> forget_kept() noexcept;
 
-  /// What a heap was found to hold at most, less than it says.
+  /// The most that a heap was found to hold, less than it says.
   struct Refusal {
     std::uint64_t room = 0;
     std::chrono::steady_clock::time_point until;

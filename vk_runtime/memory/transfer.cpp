@@ -125,7 +125,7 @@ Result<void> Transfer::add_segment(Ring& ring, MemoryUse use, std::uint64_t byte
   return {};
 }
 
-/// To its full size, for what is larger than it, or not at all where there is no memory for that.
+/// Grows a segment to its full size for copies that are larger than it, unless there is no memory for that.
 void Transfer::grow(Segment& segment, MemoryUse use) {
   auto made = arena_.buffer({.bytes = options_.segment_bytes, .use = use, .name = "staging segment"});
   if (!made) {

@@ -43,7 +43,7 @@ std::vector<unsigned> device_files() {
 
 long close_all(unsigned first, unsigned last) noexcept { return ::syscall(SYS_close_range, first, last, 0U); }
 
-/// What the process that is left has to know.
+/// State of the process that is left behind.
 struct Left {
   std::vector<unsigned> files;  ///< that it keeps, ascending
   int ending = -1;              ///< readable once the process that left it has ended

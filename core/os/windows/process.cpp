@@ -10,7 +10,7 @@
 namespace garuda::os {
 namespace {
 
-/// One argument as the C library of the program that is started takes a command line apart.
+/// Quotes an argument as the C library of the program that is started takes a command line apart.
 std::wstring quoted(std::wstring const& argument) {
   std::wstring text = L"\"";
   std::size_t backslashes = 0;

@@ -9,7 +9,7 @@ namespace garuda::os {
 std::wstring to_wide(std::string_view utf8);
 std::string to_utf8(std::wstring_view wide);
 
-/// What the last failed call of this thread says, as the second half of a sentence: "access is denied".
+/// The reason of this thread's last failed call, as the second half of a sentence: "access is denied".
 std::string last_error_message();
 
 }  // namespace garuda::os

@@ -51,7 +51,7 @@ void price(contract::GroupByInquiry const& inquiry, contract::GroupByOffer offer
 
 }  // namespace
 
-/// With as few partitions as images and memory allow, and with more, whose draws are smaller.
+/// Offers as few partitions as images and memory allow, and more, whose draws are smaller.
 Result<contract::GroupByOffers> graphics_group_by_offers(contract::GroupByInquiry const& inquiry) {
   auto const asked = inquiry.options.tuning.radix_bits;
   contract::GroupByOffers offers;

@@ -12,7 +12,7 @@
 
 namespace garuda::graphics {
 
-/// What a device and a tuning allow the graphics group-by.
+/// Limits that a device and a tuning set for the graphics group-by.
 struct GroupByLimits {
   GraphicsLimits images;                 ///< hash_extent and max_pixels: of hash images
   std::uint32_t accumulator_extent = 0;  ///< greatest width and height of an accumulator image

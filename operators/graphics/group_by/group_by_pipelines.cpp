@@ -14,7 +14,7 @@ namespace {
 
 using namespace shaders;
 
-/// What a pipeline is specialised by: bits.
+/// Bits for the constants that a pipeline is specialised by.
 enum By : std::uint8_t {
   kByNothing = 0,
   kByKeys = 1,         ///< words of packed keys, and kind of addresses
@@ -57,7 +57,7 @@ constexpr auto kMapped = bindings(kBindRows, kBindHashImage, kBindMap, kBindHead
 constexpr auto kColumn = bindings(kBindIds, kBindValues, kBindValidity);
 constexpr auto kSummed = kColumn | bindings(kBindSpans, kBindFirstPixels);
 
-// In the order of GroupPass.
+// The passes, in the order of GroupPass.
 constexpr std::array<PassRow, kGroupPasses> kPasses{{
     {GroupPass::hash_packed, "group_by/hash_packed.vert", kByKeys | kByList, Target::key,
      bindings(kBindKeys, kBindRows), sizeof(HashPush)},

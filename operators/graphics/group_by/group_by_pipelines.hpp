@@ -36,7 +36,7 @@ enum class GroupPass : std::uint8_t {
 };
 inline constexpr std::size_t kGroupPasses = 20;
 
-/// What pipelines are specialised by. Passes ignore what they do not look at.
+/// The constants that pipelines are specialised by. Passes ignore those that they do not read.
 struct GroupPassKind {
   std::uint32_t key_words = 1;    ///< of packed keys: 1 or 2
   bool direct = false;            ///< direct addresses, else hash addresses

@@ -1,4 +1,4 @@
-// What the graphics path does of one slice of a group-by: images find its groups, blending aggregates its columns.
+// The graphics path's work on one slice of a group-by: images find its groups, blending aggregates its columns.
 #pragma once
 
 #include <memory>
@@ -9,7 +9,7 @@
 
 namespace garuda::graphics {
 
-/// What a slice borrows from its backend. All outlive it.
+/// Resources that a slice borrows from its backend, and which outlive it.
 struct GroupByResources {
   vk::Lane* lane = nullptr;
   vk::PipelineStore* pipelines = nullptr;

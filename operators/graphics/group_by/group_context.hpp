@@ -1,4 +1,4 @@
-// What every pass of one slice of a group-by shares.
+// The context that all passes of one slice of a group-by share.
 #pragma once
 
 #include <cstdint>

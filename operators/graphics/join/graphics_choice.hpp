@@ -16,7 +16,7 @@
 
 namespace garuda::graphics {
 
-/// What passes cost, in points that overwrite random pixels. Where a device was not measured: ratios of rates measured
+/// Costs of passes, in points that overwrite random pixels. A device that was not measured has ratios of rates measured
 /// on an H200 (points/s, driver 580): overwrite 0.593 G, all clipped 1.73 G, in pixel order 1.0–1.5 G; clear 7.0 G
 /// pixels/s, flag scan 18–166 G pixels/s.
 struct RasterCosts {
@@ -60,7 +60,7 @@ struct ImageSizes {
   friend bool operator==(ImageSizes const&, ImageSizes const&) = default;
 };
 
-/// What a device and a tuning allow the graphics join.
+/// Limits that a device and a tuning set for the graphics join.
 struct GraphicsLimits {
   std::uint32_t hash_extent = 0;    ///< greatest width and height of a hash image
   std::uint32_t rows_extent = 0;    ///< greatest width and height of a CountFBO

@@ -10,7 +10,7 @@
 namespace garuda::graphics {
 namespace {
 
-/// What hash images hold: rows that share a pixel are layers of a stack.
+/// Layers of hash images: rows that share a pixel are layers of a stack.
 struct Clashes {
   double layers = 1;  ///< of the fullest pixel
   double drawn = 0;   ///< points that are not clipped while the stack is built

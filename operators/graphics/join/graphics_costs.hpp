@@ -1,4 +1,4 @@
-// What joins and group-bys through the graphics pipeline cost.
+// Costs of joins and group-bys through the graphics pipeline.
 #pragma once
 
 #include <string>
@@ -9,7 +9,7 @@
 
 namespace garuda::graphics {
 
-/// One way of a join through the graphics pipeline.
+/// A strategy of a join through the graphics pipeline.
 struct GraphicsWay {
   Address address = Address::hash;
   Storage storage = Storage::stack;

@@ -101,7 +101,7 @@ Result<void> add_ways(contract::JoinInquiry const& inquiry, contract::JoinOffer 
 
 }  // namespace
 
-/// With as few partitions as images and memory allow, and with more, whose draws are smaller.
+/// Offers as few partitions as images and memory allow, and more, whose draws are smaller.
 Result<contract::JoinOffers> graphics_join_offers(contract::JoinInquiry const& inquiry) {
   auto const asked = inquiry.options.tuning.radix_bits;
   contract::JoinOffers offers;

@@ -17,7 +17,7 @@
 
 namespace garuda::graphics {
 
-/// What a kernel borrows from its backend. All outlive the kernel.
+/// Resources that a kernel borrows from its backend, and which outlive it.
 struct KernelResources {
   vk::Lane* lane = nullptr;
   JoinPipelines* pipelines = nullptr;

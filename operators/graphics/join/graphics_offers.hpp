@@ -12,7 +12,7 @@ Result<contract::JoinOffers> graphics_join_offers(contract::JoinInquiry const& i
 /// See GroupByRow::offers. Errors: those of group_by_limits and choose_key_form.
 Result<contract::GroupByOffers> graphics_group_by_offers(contract::GroupByInquiry const& inquiry);
 
-/// What a slice will draw into, as far as it is known before.
+/// Describes the images that a slice will draw into, as far as they are known before.
 Result<void> describe_group_by_images(contract::GroupByShape const& shape, contract::GroupByOffer const& offer,
                                       contract::DeviceFacts const& facts, Plan& plan);
 

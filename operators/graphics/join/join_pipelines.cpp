@@ -11,7 +11,7 @@ namespace {
 
 using namespace shaders;
 
-/// What a pipeline is specialised by.
+/// The constants that a pipeline is specialised by.
 enum class By : std::uint8_t {
   nothing,
   keys,           ///< width of the keys, and kind of addresses
@@ -46,7 +46,7 @@ constexpr auto kSum = bindings(kBindOffsets, kBindTileBases);
 constexpr auto kRuns = bindings(kBindRunOffsets, kBindRunBases);
 constexpr auto kSort = bindings(kBindRunRows, kBindRunLists);
 
-// In the order of JoinPass.
+// The passes, in the order of JoinPass.
 constexpr std::array<PassRow, kJoinPasses> kPasses{{
     {JoinPass::statistics, "join/statistics.vert", By::keys, Target::sums, bindings(kBindKeys), sizeof(StatisticsPush)},
     {JoinPass::statistics_count, "join/statistics_count.comp", By::keys, Target::none, bindings(kBindKeys, kBindCounts),

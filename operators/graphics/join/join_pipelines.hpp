@@ -47,7 +47,7 @@ enum class JoinPass : std::uint8_t {
 };
 inline constexpr std::size_t kJoinPasses = 31;
 
-/// What pipelines are specialised by. Passes that do not look at keys or addresses ignore it.
+/// The constants that pipelines are specialised by. Passes that do not read keys or addresses ignore them.
 struct KeyKind {
   std::uint32_t key_words = 1;  ///< 1: 32-bit keys, 2: 64-bit keys
   bool direct = false;          ///< direct addresses, else hash addresses

@@ -1,4 +1,4 @@
-// What every pass of one slice of a join shares.
+// The context that all passes of one slice of a join share.
 #pragma once
 
 #include <cstdint>

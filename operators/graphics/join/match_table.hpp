@@ -1,4 +1,4 @@
-// What the count pass finds: for every probe row its matches, and where they go in the output.
+// The result of the count pass: for every probe row its matches, and where they go in the output.
 #pragma once
 
 #include <cstdint>

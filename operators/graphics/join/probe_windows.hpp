@@ -28,7 +28,7 @@ struct OutputWindow {
   std::span<MatchedRows const> rows;  ///< host memory; good until another window is rendered
 };
 
-/// What is probed: matches counted and images loaded for one slice.
+/// The counted matches and loaded images of one slice, which are probed.
 struct ProbeSource {
   std::uint32_t slice = 0;
   std::uint64_t total = 0;  ///< matches of the slice

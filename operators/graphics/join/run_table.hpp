@@ -24,8 +24,7 @@ class RunTable {
   /// Records placing and sorting, once. Vertices and compute that follow see the entries.
   Result<void> place(KernelContext& context);
 
-  /// What count and mark passes look runs up by: offsets and bases; with hash addresses, the entries' keys too
-  /// (placed).
+  /// Resources by which count and mark passes look runs up: offsets, bases and, with hash addresses, the placed keys.
   std::vector<vk::BoundResource> lookup() const;
 
   vk::Buffer const& rows() const noexcept { return rows_; }

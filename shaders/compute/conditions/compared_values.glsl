@@ -22,12 +22,12 @@ Text compared_text(uvec2 address, uint row) {
   return text_of(from.strings, from.values == uvec2(0u) ? from.number : InputWords(from.values).at[row]);
 }
 
-// As they are read: the first byte highest.
+// The bytes of a word in the order of reading: the first byte highest.
 uint first_highest(uint word) {
   return word << 24 | (word & 0xff00u) << 8 | (word >> 8 & 0xff00u) | word >> 24;
 }
 
-// By their bytes, a text before those that it begins.
+// Orders texts by their bytes, a text before those that it begins.
 int order_of(Text a, Text b) {
   uint shared_bytes = min(a.size, b.size);
   for (uint first = 0u; first < shared_bytes; first += 4u) {

@@ -39,7 +39,7 @@ const uint kMostProgramDepth = 32u;
 // operand's address or constant; the same of the second.
 const uint kStepWords = 9u;
 
-/// What rows are compared by. Columns of 1 or 2 u32 a row.
+/// The condition by which rows are compared. Columns have 1 or 2 u32 a row.
 struct NestedCondition {
   device_address probe_first;  // the first comparison's column of the probe side
   device_address probe_second;

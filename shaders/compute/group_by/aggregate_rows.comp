@@ -192,8 +192,8 @@ uint partition_of(uint row) {
   return low;
 }
 
-// What lies of a partition in a window, when the partition is larger than windows are. At most two such partitions share
-// a window, its first and its last.
+// The part of a partition that lies in a window, when the partition is larger than windows are. At most two such
+// partitions share a window, its first and its last.
 uvec2 part_of(uint part, uint begin, uint end) {
   uint first = start_of(part);
   uint last = start_of(part + 1u);

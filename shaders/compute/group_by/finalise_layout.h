@@ -6,7 +6,7 @@
 
 GARUDA_SHADER_BEGIN
 
-// What becomes of a sum.
+// The form in which a sum is written.
 const uint kFinalNone = 0u;     // there is none: only nulls are written
 const uint kFinalInteger = 1u;  // 2 words; leaving them is said
 const uint kFinalDecimal = 2u;  // 4 words; 38 digits

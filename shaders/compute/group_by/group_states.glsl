@@ -263,7 +263,7 @@ State table_state(uint slot, uint aggregate) {
 
 void say_incomplete() { Words(push.state).at[1] = 1u; }
 
-// All of a row's values, or nothing when there is no slot.
+// Adds all values of a row, or nothing when there is no slot.
 void add_row_to_table(uvec2 key, uint row, uvec4 first_value, uint slots) {
   uint slot = table_slot(key, row, slots);
   if (slot == kNoSlot) {

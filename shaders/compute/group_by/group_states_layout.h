@@ -55,7 +55,7 @@ const uint kAggregateMaxI128 = 27u;
 const uint kMostSharedProbes = 128u;
 const uint kMostTableProbes = 1024u;
 
-/// What an aggregate reads.
+/// The column that an aggregate reads.
 struct AggregateColumn {
   device_address values;  // kAggregateFirst: the rows' numbers, or 0 where rows are in their own order
   device_address nulls;   // num_rows × u32; of mask 0 a bitmap of the rows that are not null

@@ -31,7 +31,7 @@ struct EnterRowsPush {
   uint shift;
 };
 
-/// From slots to groups: first rows, then dense numbers.
+/// Makes groups of slots: first rows, then dense numbers.
 struct NumberRowsPush {
   device_address table;
   device_address slots;    // num_rows × u32: slot of the row, then the first row of its group

@@ -24,7 +24,7 @@ void add_to_slot(uint slot, uint aggregate, State state) {
   add_to_shared_words(aggregate, first_word(aggregate) * kStride + slot * kCopies + copy, state);
 }
 
-// All of a row's values.
+// Adds all values of a row.
 void add_values_to_slot(uint slot, uint row, uvec4 first_value) {
   [[unroll]] for (uint a = 0u; a < kMostAggregates; ++a) {
     if (kind_of(a) != kAggregateNone && !is_null(a, row)) {
