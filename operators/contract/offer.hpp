@@ -3,8 +3,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <functional>
-#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
@@ -18,16 +16,20 @@
 #include "operators/contract/shapes.hpp"
 #include "operators/contract/sizing.hpp"
 
-namespace garuda::resolve {
-struct JoinRequest;
-struct GroupByRequest;
-}  // namespace garuda::resolve
-
 namespace garuda::contract {
 
-/// One way to run a query, whichever operator's.
+/// Where an operator reads its rows.
+enum class TableSource : std::uint8_t {
+  slices,    ///< pieces of the host's tables go through the path's kernels, one after the other
+  resident,  ///< the columns live on the device
+  upload,    ///< the columns of the host's tables go to the device first
+  ranges,    ///< likewise, but the probe side goes there in ranges, and earlier ones are joined meanwhile
+};
+
+/// One strategy to run a query, whichever operator's. It is plain data: PathRow has the functions that run it.
 struct Offer {
   Candidate candidate;
+  TableSource source = TableSource::slices;
   std::optional<std::size_t> device;  ///< index into the devices; nullopt: the host
   bool can_run = true;
   bool asks_permission = false;  ///< see PathRow
@@ -39,31 +41,19 @@ struct Offer {
   std::uint64_t device_bytes = 0;
   std::uint64_t host_bytes = 0;  ///< beside what every slice takes
   std::vector<std::pair<std::string, std::string>> details;
-};
 
-/// Runs the query itself, its tables whole. The plan is of this offer.
-template <class Request>
-using StartWhole = std::function<Result<std::unique_ptr<QueryResult>>(Request const& request, Plan plan)>;
-
-/// The number of a join's rows, and what counting took.
-struct CountedWhole {
-  std::uint64_t rows = 0;
-  RunStats stats;
+  bool takes_whole() const noexcept { return source != TableSource::slices; }
 };
 
 struct JoinOffer : Offer {
-  JoinTuning tuning;
-  std::vector<std::size_t> carried;        ///< positions in JoinShape::output: moved along with the keys
-  StartWhole<resolve::JoinRequest> start;  ///< empty: slices go through the path's JoinKernel
-  /// In place of start() where rows are only counted.
-  std::function<Result<CountedWhole>(resolve::JoinRequest const& request, Plan const& plan)> count{};
+  JoinTuning tuning;                 ///< of tables that it takes whole: with every choice made
+  std::vector<std::size_t> carried;  ///< positions in JoinShape::output: moved along with the keys
 };
 
 struct GroupByOffer : Offer {
   GroupByTuning tuning;
-  double pixels = 0;                          ///< of a slice's first hash image
-  Grouping grouping = Grouping::slices;       ///< others than slices: the path's WholeGroupBy takes the table
-  StartWhole<resolve::GroupByRequest> start;  ///< empty: through the path's GroupByKernel or WholeGroupBy
+  double pixels = 0;                     ///< of a slice's first hash image
+  Grouping grouping = Grouping::slices;  ///< others than slices: the path's WholeGroupBy takes the table
 };
 
 /// What a path is asked to offer for: on one device, or on the host.

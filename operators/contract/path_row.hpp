@@ -40,6 +40,12 @@ struct JoinRow {
   JoinFeeding feeding{};
   /// Rows that a join of tables on a device has, about, from a sample of their keys. Blocks. nullptr: it takes none.
   Result<double> (*sample_matches)(resolve::JoinRequest const& request) = nullptr;
+  /// Joins the tables whole, as `offer` of this path says, whose plan is `plan`. nullptr: its offers are of slices.
+  Result<std::unique_ptr<JoinResult>> (*join_whole)(resolve::JoinRequest const& request, JoinOffer const& offer,
+                                                    Plan plan) = nullptr;
+  /// Counts the rows of that join; no pair is enumerated.
+  Result<Engine::Counted> (*count_whole)(resolve::JoinRequest const& request, JoinOffer const& offer,
+                                         Plan plan) = nullptr;
 };
 
 /// Joins without keys, whose shape is `is_keyless`: slices are ranges of both tables, in place. A path without `offers`
@@ -56,6 +62,9 @@ struct ConditionRow {
 struct GroupByRow {
   Result<GroupByOffers> (*offers)(GroupByInquiry const& inquiry) = nullptr;
   Result<std::unique_ptr<GroupByBackend>> (*open)(OpenDevice* device, GroupByBackendOptions const& options) = nullptr;
+  /// Groups the table whole, as `offer` of this path says, whose plan is `plan`. nullptr: it makes no such offers.
+  Result<std::unique_ptr<GroupByResult>> (*group_whole)(resolve::GroupByRequest const& request,
+                                                        GroupByOffer const& offer, Plan plan) = nullptr;
   /// Of a path that may also group a whole table of the host at once; see WholeGroupBy. nullptr: slices alone.
   WholeSizes (*whole_sizes)(WholeTable const& table) = nullptr;
   Result<std::unique_ptr<WholeGroupBy>> (*open_whole)(WholeTable const& table,

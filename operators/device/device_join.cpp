@@ -191,13 +191,6 @@ Result<std::unique_ptr<compute::ComputeLane>> open_lane(resolve::JoinRequest con
                                     request.options.device_memory_limit_bytes);
 }
 
-RunStats inputs_of(resolve::JoinRequest const& request) {
-  RunStats inputs;
-  inputs.rows_left = static_cast<std::uint64_t>(request.left.num_rows());
-  inputs.rows_right = static_cast<std::uint64_t>(request.right.num_rows());
-  return inputs;
-}
-
 }  // namespace
 
 Result<compute::ResidentJoinShape> resident_join_shape(resolve::JoinRequest const& request, bool counts) {
@@ -298,33 +291,23 @@ Result<std::unique_ptr<JoinResult>> join_device_tables(resolve::JoinRequest cons
       GARUDA_TRY(join_marks(context, sides, way, control, *result));
     }
   }
-  DeviceResultOptions const options{"join", request.options.control, request.options.tuning.upload, plan.lanes,
-                                    inputs_of(request)};
+  RunStats inputs;
+  inputs.rows_left = sides.left.table().rows;
+  inputs.rows_right = sides.right.table().rows;
+  DeviceResultOptions const options{"join", request.options.control, request.options.tuning.upload, plan.lanes, inputs};
   return std::make_unique<DeviceResult>(DeviceTable(std::move(result)), std::move(plan), options, std::move(run));
 }
 
-Result<contract::CountedWhole> count_device_tables(resolve::JoinRequest const& request, Plan const& plan,
-                                                   compute::ResidentJoinWay const& way, run::QueryRun& run) {
+Result<std::uint64_t> count_device_tables(resolve::JoinRequest const& request, compute::ResidentJoinWay const& way,
+                                          contract::StatsSink& stats) {
   GARUDA_TRY_ASSIGN(auto const sides, moved_sides(request, true));
-  contract::CountedWhole counted;
-  {
-    GARUDA_TRY_ASSIGN(auto const lane, open_lane(request, &run.recorder));
-    if (sides.by_pairs) {
-      GARUDA_TRY_ASSIGN(counted.rows, join_by_pairs(lane->context(), sides, request, way, &run.recorder, nullptr));
-    } else if (sides.parts.pairs && way.method == JoinMethod::bitmap) {
-      GARUDA_TRY_ASSIGN(counted.rows, count_by_bitmap(lane->context(), sides, way, request.options.control));
-    } else if (sides.parts.pairs) {
-      GARUDA_TRY_ASSIGN(counted.rows, count_pairs(lane->context(), sides, request.options.expected_rows, way,
-                                                  request.options.control));
-    } else {
-      GARUDA_TRY_ASSIGN(counted.rows, count_marked(lane->context(), sides, way, request.options.control));
-    }
-  }
-  counted.stats = run.stats(plan);
-  counted.stats.rows_left = inputs_of(request).rows_left;
-  counted.stats.rows_right = inputs_of(request).rows_right;
-  counted.stats.rows_out = counted.rows;
-  return counted;
+  GARUDA_TRY_ASSIGN(auto const lane, open_lane(request, &stats));
+  auto& context = lane->context();
+  auto const& control = request.options.control;
+  if (sides.by_pairs) return join_by_pairs(context, sides, request, way, &stats, nullptr);
+  if (!sides.parts.pairs) return count_marked(context, sides, way, control);
+  if (way.method == JoinMethod::bitmap) return count_by_bitmap(context, sides, way, control);
+  return count_pairs(context, sides, request.options.expected_rows, way, control);
 }
 
 }  // namespace garuda::device

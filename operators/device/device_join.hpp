@@ -6,7 +6,7 @@
 #include "garuda/error.hpp"
 #include "garuda/join.hpp"
 #include "operators/compute/join/resident_join_ways.hpp"
-#include "operators/contract/offer.hpp"
+#include "operators/contract/stats_sink.hpp"
 #include "operators/resolve/join_request.hpp"
 #include "operators/run/query_run.hpp"
 
@@ -34,7 +34,7 @@ Result<std::unique_ptr<JoinResult>> join_device_tables(resolve::JoinRequest cons
                                                        std::unique_ptr<run::QueryRun> run);
 
 /// The number of rows; no pair is enumerated. Errors: as above.
-Result<contract::CountedWhole> count_device_tables(resolve::JoinRequest const& request, Plan const& plan,
-                                                   compute::ResidentJoinWay const& way, run::QueryRun& run);
+Result<std::uint64_t> count_device_tables(resolve::JoinRequest const& request, compute::ResidentJoinWay const& way,
+                                          contract::StatsSink& stats);
 
 }  // namespace garuda::device

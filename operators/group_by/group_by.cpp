@@ -24,7 +24,7 @@ PartitionedGroupBy::~PartitionedGroupBy() { run_->abandoned = true; }
 Result<std::unique_ptr<PartitionedGroupBy>> PartitionedGroupBy::prepare(resolve::GroupByRequest const& request,
                                                                         PlannedGroupBy planned,
                                                                         std::unique_ptr<run::QueryRun> run) {
-  GARUDA_EXPECTS(!planned.plan.start);
+  GARUDA_EXPECTS(!planned.plan.takes_whole());
   std::unique_ptr<PartitionedGroupBy> groups(new PartitionedGroupBy(request, std::move(run)));
   groups->plan_ = std::move(planned.plan);
   groups->path_ = plan::find_path(groups->plan_.plan.path);

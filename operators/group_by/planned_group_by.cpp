@@ -227,7 +227,7 @@ Result<std::optional<plan::GroupByPlan>> plan_unseen(resolve::GroupByRequest con
   if (request.options.path == Path::automatic && !shape.resident_on) return std::nullopt;
   shape.is_unseen = true;
   GARUDA_TRY_ASSIGN(auto planned, plan(request, shape));
-  return planned.start ? std::optional(std::move(planned)) : std::nullopt;
+  return planned.takes_whole() ? std::optional(std::move(planned)) : std::nullopt;
 }
 
 /// One that needs no more than the sample, which leaves rows out.
@@ -236,7 +236,7 @@ std::optional<plan::GroupByPlan> plan_sampled(resolve::GroupByRequest const& req
   if (request.options.path != Path::automatic || !sampled.keys || !sampled.keys->is_partial()) return std::nullopt;
   auto const outline = sampled.keys->outline(request.options.tuning.keys);
   auto planned = plan(request, shape_of(request, outline, sampled.values, threads));
-  return planned && planned->start ? std::optional(std::move(*planned)) : std::nullopt;
+  return planned && planned->takes_whole() ? std::optional(std::move(*planned)) : std::nullopt;
 }
 
 }  // namespace
@@ -275,7 +275,7 @@ Result<PlannedGroupBy> plan_request(resolve::GroupByRequest const& request, run:
   auto shape = shape_of(request, outline, planned.values, threads);
   shape.is_encoded = outline.has_value();
   GARUDA_TRY_ASSIGN(planned.plan, plan(request, shape));
-  if (planned.plan.start) return planned;
+  if (planned.plan.takes_whole()) return planned;
   if (planned.plan.grouping != Grouping::direct) {
     run::PhaseTimer const timer(run.recorder, "encode");
     GARUDA_TRY(run.arena.execute([&] { return keys::gather_words(planned.keys, control); }));

@@ -13,6 +13,7 @@
 #include "operators/group_by/grouped_result.hpp"
 #include "operators/group_by/planned_group_by.hpp"
 #include "operators/group_by/product_columns.hpp"
+#include "operators/plan/paths.hpp"
 
 namespace garuda::group_by {
 namespace {
@@ -52,12 +53,12 @@ Result<std::unique_ptr<GroupByResult>> group_by(resolve::GroupByRequest request)
   auto run = std::make_unique<run::QueryRun>(request.options);
   GARUDA_TRY(cut_products(request, *run));
   GARUDA_TRY_ASSIGN(auto planned, plan_request(request, *run));
-  auto const& start = planned.plan.start;
-  if (!start) {
+  auto const& offer = planned.plan;
+  if (!offer.takes_whole()) {
     GARUDA_TRY_ASSIGN(auto groups, PartitionedGroupBy::prepare(request, std::move(planned), std::move(run)));
     return grouped_result(request, std::move(groups));
   }
-  auto grouped = start(request, planned.plan.plan);
+  auto grouped = plan::find_path(offer.plan.path)->group_by.group_whole(request, offer, offer.plan);
   auto& placement = request.options.tuning.placement;
   bool const is_forced = placement == Placement::device || request.table.resident() != nullptr;
   if (grouped || is_forced || !contract::is_shortage(grouped.error())) return grouped;

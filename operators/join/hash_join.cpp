@@ -26,7 +26,7 @@ PartitionedJoin::~PartitionedJoin() { run_->abandoned = true; }
 Result<std::unique_ptr<PartitionedJoin>> PartitionedJoin::prepare(resolve::JoinRequest const& request,
                                                                   PlannedJoin planned,
                                                                   std::unique_ptr<run::QueryRun> run) {
-  GARUDA_EXPECTS(!planned.plan.start);
+  GARUDA_EXPECTS(!planned.plan.takes_whole());
   std::unique_ptr<PartitionedJoin> join(new PartitionedJoin(request, std::move(run)));
   join->plan_ = std::move(planned.plan);
   join->path_ = plan::find_path(join->plan_.plan.path);

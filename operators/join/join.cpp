@@ -11,6 +11,7 @@
 #include "operators/join/hash_join.hpp"
 #include "operators/join/join_places.hpp"
 #include "operators/join/ordered_join.hpp"
+#include "operators/plan/paths.hpp"
 
 namespace garuda::join {
 namespace {
@@ -45,9 +46,9 @@ Result<std::unique_ptr<JoinResult>> hash_join(resolve::JoinRequest request) {
   if (is_ordered_by_ranges(request)) return ordered_join(std::move(request));
   auto run = std::make_unique<run::QueryRun>(request.options);
   GARUDA_TRY_ASSIGN(auto planned, plan_request(request, JoinOutput::rows, *run));
-  auto const& start = planned.plan.start;
-  if (!start) return gathered_join(request, std::move(planned), std::move(run));
-  auto joined = start(request, planned.plan.plan);
+  auto const& offer = planned.plan;
+  if (!offer.takes_whole()) return gathered_join(request, std::move(planned), std::move(run));
+  auto joined = plan::find_path(offer.plan.path)->join.join_whole(request, offer, offer.plan);
   return !joined && take_slices(request, joined.error()) ? hash_join(std::move(request)) : std::move(joined);
 }
 
@@ -56,11 +57,9 @@ Result<Engine::Counted> hash_join_count(resolve::JoinRequest request) {
   request.options.tuning = counting_tuning(request.options.tuning, request.spec.where.has_value());
   auto run = std::make_unique<run::QueryRun>(request.options);
   GARUDA_TRY_ASSIGN(auto planned, plan_request(request, JoinOutput::count, *run));
-  if (auto const& count = planned.plan.count) {
-    auto counted = count(request, planned.plan.plan);
-    if (!counted && take_slices(request, counted.error())) return hash_join_count(std::move(request));
-    if (!counted) return propagate(std::move(counted));
-    return Engine::Counted{counted->rows, std::move(planned.plan.plan), std::move(counted->stats)};
+  if (auto const& offer = planned.plan; offer.takes_whole()) {
+    auto counted = plan::find_path(offer.plan.path)->join.count_whole(request, offer, offer.plan);
+    return !counted && take_slices(request, counted.error()) ? hash_join_count(std::move(request)) : std::move(counted);
   }
   GARUDA_TRY_ASSIGN(auto const join, PartitionedJoin::prepare(request, std::move(planned), std::move(run)));
   GARUDA_TRY_ASSIGN(auto const rows, join->count());

@@ -145,7 +145,7 @@ Result<std::optional<plan::JoinPlan>> plan_unseen(resolve::JoinRequest const& re
   auto planned = plan::plan_join(shape, plan::machine_of(*request.devices, threads), options);
   // What path automatic says is of made-up keys.
   if (!planned && options.path != Path::automatic) return propagate(std::move(planned));
-  if (!planned || !planned->start) return std::nullopt;
+  if (!planned || !planned->takes_whole()) return std::nullopt;
   return std::move(*planned);
 }
 
@@ -263,7 +263,7 @@ Result<PlannedJoin> plan_request(resolve::JoinRequest const& request, JoinOutput
   describe(request, plan);
   plan.details.emplace(std::next(plan.details.begin()), "keys",
                        describe_keys(planned.keys, request.columns.keys.size()));
-  if (planned.plan.start) return planned;
+  if (planned.plan.takes_whole()) return planned;
   for (auto const c : planned.plan.carried) {
     auto const& moved = shape.output[c];
     auto const is_left = moved.side == Side::left;

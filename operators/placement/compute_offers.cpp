@@ -11,10 +11,8 @@
 #include "operators/compute/join/compute_costs.hpp"
 #include "operators/compute/join/compute_join.hpp"
 #include "operators/contract/join_terms.hpp"
-#include "operators/placement/resident_offers.hpp"
-#include "operators/placement/streamed_group_plan.hpp"
-#include "operators/placement/streamed_plan.hpp"
-#include "operators/placement/uploaded_join.hpp"
+#include "operators/placement/whole_group_by.hpp"
+#include "operators/placement/whole_join.hpp"
 #include "operators/placement/whole_offer.hpp"
 #include "operators/resolve/join_request.hpp"
 #include "operators/vulkan/device_offers.hpp"
@@ -67,28 +65,16 @@ Result<void> add_group_by_slices(contract::GroupByInquiry const& inquiry, contra
   return {};
 }
 
-/// Rows of pairs in any order come down while others go up, where keys are words of the tables.
-bool is_streamed(contract::JoinInquiry const& inquiry) {
-  auto const& spec = inquiry.shape.tables->spec;
-  return spec.kind == JoinKind::inner && !spec.nulls_equal && !spec.ordered && !spec.where &&
-         !inquiry.shape.output.empty() && streamed_key_type(*inquiry.shape.tables).has_value();
-}
-
-template <class Offer>
-Result<std::vector<Offer>> alone(Result<Offer> offer) {
-  if (!offer) return propagate(std::move(offer));
-  std::vector<Offer> offers;
-  offers.push_back(std::move(*offer));
-  return offers;
+Result<std::vector<contract::GroupByOffer>> whole_group_by(contract::GroupByInquiry const& inquiry) {
+  GARUDA_TRY_ASSIGN(auto offer, offer_whole_group_by(inquiry));
+  return std::vector{std::move(offer)};
 }
 
 }  // namespace
 
 Result<contract::JoinOffers> compute_join_offers(contract::JoinInquiry const& inquiry) {
-  if (inquiry.shape.resident_on) return resident_join_offers(inquiry);
   std::optional<Result<std::vector<contract::JoinOffer>>> whole;
-  if (inquiry.shape.tables != nullptr && may_take_whole(inquiry))
-    whole = is_streamed(inquiry) ? alone(offer_streamed_join(inquiry)) : offer_uploaded_join(inquiry);
+  if (inquiry.shape.tables != nullptr && may_take_whole(inquiry)) whole = offer_whole_join(inquiry);
   return beside_slices(inquiry, std::move(whole),
                        [&](contract::JoinOffers& offers) { return add_join_slices(inquiry, offers); });
 }
@@ -101,10 +87,8 @@ Result<contract::GroupByOffers> compute_group_by_offers(contract::GroupByInquiry
   if (!is_open && (tuning.placement == Placement::device || inquiry.shape.resident_on))
     return fail(ErrorCode::usage,
                 "placement=device takes no slices: address, keys, grouping, radix_bits and slice_rows are of others");
-  if (inquiry.shape.resident_on) return resident_group_by_offers(inquiry);
   std::optional<Result<std::vector<contract::GroupByOffer>>> whole;
-  if (inquiry.shape.table != nullptr && is_open && may_take_whole(inquiry))
-    whole = alone(offer_streamed_group_by(inquiry));
+  if (inquiry.shape.table != nullptr && is_open && may_take_whole(inquiry)) whole = whole_group_by(inquiry);
   return beside_slices(inquiry, std::move(whole),
                        [&](contract::GroupByOffers& offers) { return add_group_by_slices(inquiry, offers); });
 }

@@ -11,6 +11,8 @@
 #include "operators/compute/primitives/compute_tuning.hpp"
 #include "operators/device/device_join.hpp"
 #include "operators/placement/compute_offers.hpp"
+#include "operators/placement/whole_group_by.hpp"
+#include "operators/placement/whole_join.hpp"
 #include "operators/vulkan/vulkan_devices.hpp"
 
 namespace garuda::placement {
@@ -32,7 +34,9 @@ contract::PathRow const kComputePath{
                    return compute::open_compute_join(*own.device, *own.pipelines, options);
                  },
              .feeding = {.forks = true},  // slices that the host deals out
-             .sample_matches = device::sample_matches},
+             .sample_matches = device::sample_matches,
+             .join_whole = join_whole_tables,
+             .count_whole = count_whole_join},
     .condition_join = {.offers = compute::compute_condition_offers,
                        .open =
                            [](contract::OpenDevice* device, contract::BackendOptions const& options,
@@ -42,9 +46,11 @@ contract::PathRow const kComputePath{
                                                                          condition);
                            }},
     .group_by = {.offers = compute_group_by_offers,
-                 .open = [](contract::OpenDevice* device, contract::GroupByBackendOptions const& options) {
-                   auto const& own = vulkan::vulkan_of(*device);
-                   return compute::open_compute_group_by(*own.device, *own.pipelines, options);
-                 }}};
+                 .open =
+                     [](contract::OpenDevice* device, contract::GroupByBackendOptions const& options) {
+                       auto const& own = vulkan::vulkan_of(*device);
+                       return compute::open_compute_group_by(*own.device, *own.pipelines, options);
+                     },
+                 .group_whole = group_whole_table}};
 
 }  // namespace garuda::placement

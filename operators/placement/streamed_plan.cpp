@@ -13,7 +13,6 @@
 #include "operators/materialize/column_words.hpp"
 #include "operators/materialize/row_bytes.hpp"
 #include "operators/placement/streamed_costs.hpp"
-#include "operators/placement/streamed_join.hpp"
 #include "operators/vulkan/device_offers.hpp"
 
 namespace garuda::placement {
@@ -224,11 +223,11 @@ StreamedShape shape_of(StreamedPlan const& plan, double matches) {
   return shape;
 }
 
-contract::JoinOffer offer_of(contract::JoinInquiry const& inquiry, StreamedPlan plan) {
+contract::JoinOffer offer_of(contract::JoinInquiry const& inquiry, StreamedPlan const& plan) {
   auto offer = vulkan::device_join_offer(Path::compute, inquiry);
   auto const matches = inquiry.shape.is_unseen ? static_cast<double>(plan.probe.rows) : inquiry.shape.expected_matches;
-  offer.tuning = plan.tuning;
-  offer.candidate.choices = to_string(plan.tuning);
+  describe_whole(inquiry, offer);
+  offer.source = contract::TableSource::ranges;
   contract::set_phases(offer.candidate,
                        streamed_join_costs(shape_of(plan, matches), inquiry.facts().rates(), inquiry.host));
   offer.key_bits = plan.build.columns[0].words * 32;
@@ -240,11 +239,6 @@ contract::JoinOffer offer_of(contract::JoinInquiry const& inquiry, StreamedPlan 
       "placement", fmt::format("device: both tables go there whole, build side {}, probe side in ranges of {} rows",
                                plan.build_is_left ? "left" : "right", plan.range_rows));
   offer.details.emplace_back("queues", describe_queues(*inquiry.facts().vulkan));
-  offer.start = [streamed = std::move(plan)](resolve::JoinRequest const& request, Plan printable) {
-    auto own = streamed;
-    own.plan = std::move(printable);
-    return streamed_join(request, std::move(own));
-  };
   return offer;
 }
 
@@ -262,11 +256,20 @@ Result<contract::JoinOffer> offer_streamed_join(contract::JoinInquiry const& inq
   place(request, *key_type, plan);
   for (auto const* side : {&plan.build, &plan.probe}) GARUDA_TRY(check_buffers(side->columns, side->rows, facts));
   GARUDA_TRY(size(request, facts, tuning, plan));
-  plan.tuning = inquiry.options.tuning;
-  plan.tuning.placement = Placement::device;
-  plan.device = *inquiry.device;
   plan.copy_threads = copy_threads(inquiry);
-  return offer_of(inquiry, std::move(plan));
+  return offer_of(inquiry, plan);
+}
+
+StreamedPlan streamed_plan(resolve::JoinRequest const& request, contract::JoinOffer const& offer, Plan plan) {
+  StreamedPlan streamed;
+  place(request, *streamed_key_type(request), streamed);
+  streamed.plan = std::move(plan);
+  streamed.tuning = offer.tuning;
+  streamed.device = *offer.device;
+  streamed.range_rows = streamed.capacity_rows = offer.slice_rows;
+  streamed.batch_rows = offer.chunk_rows;
+  streamed.copy_threads = offer.lanes;
+  return streamed;
 }
 
 std::uint64_t StreamedSide::moved_bytes() const noexcept {

@@ -80,4 +80,7 @@ inline constexpr std::uint32_t kResultSets = 3;
 /// Errors: usage, limit_exceeded with the reason why not; no_device for a device without the compute path.
 Result<contract::JoinOffer> offer_streamed_join(contract::JoinInquiry const& inquiry);
 
+/// The plan of such an offer, for the request that it was made for.
+StreamedPlan streamed_plan(resolve::JoinRequest const& request, contract::JoinOffer const& offer, Plan plan);
+
 }  // namespace garuda::placement

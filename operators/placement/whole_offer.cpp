@@ -52,6 +52,12 @@ std::optional<DataType> streamed_key_type(resolve::JoinRequest const& request) {
   return type->precision > kDigits64 ? std::nullopt : type;
 }
 
+void describe(compute::NumberedStrings const& strings, contract::Offer& offer) {
+  offer.details.emplace_back("string keys", fmt::format("{} strings{}", static_cast<std::uint64_t>(strings.strings),
+                                                        strings.are_kept ? ", by numbers kept with the table"
+                                                                         : " are hashed and compared on the device"));
+}
+
 Result<device::TableDevice> open_device(contract::DeviceSet& devices, std::size_t index, run::RunRecorder& recorder) {
   run::PhaseTimer const timer(recorder, "open device");
   device::TableDevice device;

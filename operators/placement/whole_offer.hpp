@@ -13,6 +13,7 @@
 
 #include "garuda/error.hpp"
 #include "garuda/run.hpp"
+#include "operators/compute/strings/string_costs.hpp"
 #include "operators/contract/offer.hpp"
 #include "operators/device/column_upload.hpp"
 #include "operators/device/device_table.hpp"
@@ -45,6 +46,9 @@ Result<device::TableDevice> open_device(contract::DeviceSet& devices, std::size_
 /// The query's limit of device memory (0: none) where tables of so many bytes lie there already.
 std::uint64_t limit_beside(RunOptions const& options, std::uint64_t bytes) noexcept;
 
+/// How keys of strings are compared, for the plan.
+void describe(compute::NumberedStrings const& strings, contract::Offer& offer);
+
 /// Threads that copy each way: as many as lanes are asked for, or of the query's those that still help.
 template <class Inquiry>
 std::uint32_t copy_threads(Inquiry const& inquiry) {
@@ -52,9 +56,29 @@ std::uint32_t copy_threads(Inquiry const& inquiry) {
   return asked != 0 ? asked : std::min(inquiry.shape.threads, vk::kMostStreamingThreads);
 }
 
-/// Whether a query is offered to be taken whole: path automatic leaves integrated and software devices alone.
+/// Rows of a batch that comes down.
+inline constexpr std::uint64_t kWholeBatchRows = std::uint64_t{1} << 22;
+/// Batches in the host's memory: two are on their way, and one that was given may be kept.
+inline constexpr std::uint64_t kHostBatches = 3;
+
+/// Adds what the offers of all operators have in common that take tables whole.
+template <class Inquiry, class Offer>
+void describe_whole(Inquiry const& inquiry, Offer& offer) {
+  auto const asked = inquiry.options.tuning.chunk_rows;
+  offer.source = inquiry.shape.resident_on ? contract::TableSource::resident : contract::TableSource::upload;
+  offer.tuning.placement = Placement::device;
+  offer.candidate.choices = to_string(offer.tuning);
+  offer.chunk_rows = asked != 0 ? asked : kWholeBatchRows;
+  offer.lanes = copy_threads(inquiry);
+  if (inquiry.shape.resident_on)
+    offer.details.emplace_back("placement", "device: the columns live there, and so does the result until it is read");
+}
+
+/// Whether a query is offered to be taken whole: always where its tables live; of others path automatic leaves
+/// integrated and software devices alone.
 template <class Inquiry>
 bool may_take_whole(Inquiry const& inquiry) {
+  if (inquiry.shape.resident_on) return true;
   if (inquiry.options.tuning.placement == Placement::slices) return false;
   if (inquiry.options.path == Path::compute) return inquiry.requested == inquiry.device;
   return inquiry.options.path == Path::automatic && inquiry.facts().info->kind != DeviceKind::cpu &&
@@ -62,15 +86,16 @@ bool may_take_whole(Inquiry const& inquiry) {
 }
 
 /// The whole offers, or why there are none, beside the slices, which add_slices(offers) adds; nullopt: they were not
-/// asked for. Where the path was asked for by name there are no slices beside them: they would move every row up as
-/// well, after the host has encoded and partitioned it. Errors: those of both, when placement=device, or a path that
-/// the device does not have, is asked for.
+/// asked for. Tables on a device have no slices, nor has a path that was asked for by name beside whole offers: slices
+/// move every row up as well, after the host has encoded and partitioned it. Errors: those of both, when
+/// placement=device, or a path that the device does not have, is asked for.
 template <class Offer, class Inquiry, class AddSlices>
 Result<contract::Offers<Offer>> beside_slices(Inquiry const& inquiry, std::optional<Result<std::vector<Offer>>> whole,
                                               AddSlices const& add_slices) {
   bool const is_named = inquiry.options.path == Path::compute;
   bool const is_offered = whole && *whole;
   contract::Offers<Offer> offers;
+  if (whole && !is_offered && inquiry.shape.resident_on) return propagate(std::move(*whole));
   if (whole && !is_offered) {
     auto const& error = whole->error();
     bool const is_refused = error.code() != ErrorCode::no_device;
@@ -79,7 +104,7 @@ Result<contract::Offers<Offer>> beside_slices(Inquiry const& inquiry, std::optio
     if (is_refused && is_named) offers.notes.push_back(fmt::format("placement=slices: {}", error.message()));
     if (!is_refused && is_named) return propagate(std::move(*whole));
   }
-  if (!is_offered || !is_named) GARUDA_TRY(add_slices(offers));
+  if (!is_offered || !(is_named || inquiry.shape.resident_on)) GARUDA_TRY(add_slices(offers));
   if (is_offered) std::ranges::move(**whole, std::back_inserter(offers.list));
   return offers;
 }

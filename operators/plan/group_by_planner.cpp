@@ -77,13 +77,13 @@ Result<GroupByPlan> plan_group_by(contract::GroupByShape const& shape, contract:
                         shape, machine, options,
                         [](contract::PathRow const& path) -> contract::GroupByRow const& { return path.group_by; },
                         [&](contract::GroupByOffer& offer) {
-                          if (offer.start) return;
+                          if (offer.takes_whole()) return;
                           contract::add_phases(offer.candidate, contract::order_costs(shape));
                           contract::add_phases(offer.candidate, contract::given_code_costs(shape));
                         }));
   GroupByPlan result{std::move(chosen), 0};
   auto& plan = result.plan;
-  if (!result.start && !shape.is_unseen) GARUDA_TRY(size_slices(shape, machine, options, result, plan));
+  if (!result.takes_whole() && !shape.is_unseen) GARUDA_TRY(size_slices(shape, machine, options, result, plan));
   plan.details.insert(plan.details.end(), result.details.begin(), result.details.end());
   result.slice_groups = contract::slice_groups(shape, result);
   return result;

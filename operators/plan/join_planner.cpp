@@ -123,7 +123,7 @@ Result<JoinPlan> plan_join(contract::JoinShape const& shape, contract::Machine c
   plan.details.emplace_back("estimate", fmt::format("{:.3f} ms, {:.0f} rows", result.candidate.estimated_ns * 1e-6,
                                                     contract::result_rows(shape)));
   plan.details.insert(plan.details.end(), result.details.begin(), result.details.end());
-  if (!result.start && !shape.is_unseen) GARUDA_TRY(size_host_memory(shape, options, result, plan));
+  if (!result.takes_whole() && !shape.is_unseen) GARUDA_TRY(size_host_memory(shape, options, result, plan));
   if (result.device) result.rates = machine.devices[*result.device].measured;
   return result;
 }

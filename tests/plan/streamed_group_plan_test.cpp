@@ -1,5 +1,5 @@
 // When path automatic sends a whole table to a device to be grouped, and what it says then.
-#include "operators/placement/streamed_group_plan.hpp"
+#include "operators/placement/whole_group_by.hpp"
 
 #include <gtest/gtest.h>
 
@@ -91,11 +91,11 @@ TEST(StreamedGroupPlan, IsNotTakenWhereItMayNotBe) {
     shape.estimated_groups = groups;
     shape.threads = 2;
     shape.table = &request;
-    return placement::offer_streamed_group_by({shape, request.options, machine, host, 0, std::nullopt});
+    return placement::offer_whole_group_by({shape, request.options, machine, host, 0, std::nullopt});
   };
   auto const request = table.request(gpu, two_threads<GroupByOptions>(), "sum:x,mean:x,count");
   auto const offer = offered(request, 1'000'000);
-  ASSERT_TRUE(offer && offer->start);
+  ASSERT_TRUE(offer && offer->takes_whole());
   EXPECT_NE(offer->details[0].second.find(" 12 bytes a row"), std::string::npos) << offer->details[0].second;
   EXPECT_EQ(offer->host_bytes, 3 * 28 << 16) << "three batches of 28 bytes a group";
   EXPECT_LT(offer->candidate.estimated_ns, offered(request, 100'000'000)->candidate.estimated_ns);

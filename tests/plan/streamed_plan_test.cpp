@@ -95,7 +95,7 @@ TEST(StreamedPlan, IsNotTakenWhereItMayNotBe) {
     shape.threads = 2;
     shape.tables = &request;
     auto const whole = placement::offer_streamed_join({shape, request.options, machine, host, 0, std::nullopt});
-    EXPECT_TRUE(whole && whole->start) << (whole ? "no start" : whole.error().describe());
+    EXPECT_TRUE(whole && whole->takes_whole()) << (whole ? "in slices" : whole.error().describe());
     return whole ? whole->candidate.estimated_ns : 0;
   };
   EXPECT_GT(offered_ns(1e8), offered_ns(1e6)) << "rows that multiply come down";

@@ -217,17 +217,20 @@ bool can_use_bitmap(ResidentJoinShape const& shape, Side build) {
          (!shape.parts.pairs || side.is_unique);
 }
 
+/// What the rows of such parts are made of, and the sides that are marked.
+void take_parts(contract::JoinParts const& parts, bool counts, ResidentJoinWay& way) {
+  auto const marks = [&](contract::Alone alone) {
+    return alone != contract::Alone::none && !(alone == contract::Alone::all && counts);
+  };
+  way.marks = {marks(parts.left), marks(parts.right)};
+  way.parts = !parts.pairs ? JoinedParts::marks : counts ? JoinedParts::none : JoinedParts::columns;
+}
+
 /// What the kind of join wants of any way. Rows are marked while they are probed, rather than built from.
 void take_parts(ResidentJoinShape const& shape, ResidentJoinWay& way) {
-  auto const& parts = shape.parts;
-  for (auto const side : {Side::left, Side::right}) {
-    auto const alone = parts.alone(side);
-    bool const marks = alone != contract::Alone::none && !(alone == contract::Alone::all && shape.counts);
-    (side == Side::left ? way.marks.left : way.marks.right) = marks;
-  }
-  way.parts = !parts.pairs ? JoinedParts::marks : shape.counts ? JoinedParts::none : JoinedParts::columns;
+  take_parts(shape.parts, shape.counts, way);
   if (shape.build) way.build = shape.build;
-  if (!parts.pairs) way.build = build_side(shape, way);
+  if (!shape.parts.pairs) way.build = build_side(shape, way);
 }
 
 /// Leaves those whose rows come in order: by an index over the right side, or, of left rows alone, by a bitmap.
@@ -339,10 +342,17 @@ Result<std::vector<ResidentJoinWay>> resident_join_ways(ResidentJoinShape const&
 JoinTuning forcing(ResidentJoinWay const& way, JoinTuning tuning) {
   tuning.method = way.method;
   if (way.method == JoinMethod::bitmap) tuning.radix_bits = static_cast<std::int32_t>(way.dealt_by);
-  if (way.build && tuning.build == BuildSide::automatic)
-    tuning.build = *way.build == Side::left ? BuildSide::left : BuildSide::right;
+  if (way.build) tuning.build = *way.build == Side::left ? BuildSide::left : BuildSide::right;
   if (way.method == JoinMethod::partitioned) tuning.payload = way.gathers ? Payload::gather : Payload::carry;
   return tuning;
+}
+
+ResidentJoinWay forced(JoinTuning const& tuning, contract::JoinParts const& parts, bool counts) {
+  ResidentJoinWay way{tuning.method, tuning.method == JoinMethod::partitioned && tuning.payload == Payload::gather};
+  if (tuning.build != BuildSide::automatic) way.build = tuning.build == BuildSide::left ? Side::left : Side::right;
+  if (tuning.method == JoinMethod::bitmap) way.dealt_by = static_cast<std::uint32_t>(tuning.radix_bits);
+  take_parts(parts, counts, way);
+  return way;
 }
 
 }  // namespace garuda::compute

@@ -83,5 +83,7 @@ Result<std::vector<ResidentJoinWay>> resident_join_ways(ResidentJoinShape const&
 
 /// `tuning` with the choices made that force `way`.
 JoinTuning forcing(ResidentJoinWay const& way, JoinTuning tuning = {});
+/// Returns the way that forcing() made the choices of, for rows, or their number (`counts`), of such parts.
+ResidentJoinWay forced(JoinTuning const& tuning, contract::JoinParts const& parts, bool counts);
 
 }  // namespace garuda::compute

@@ -1,0 +1,267 @@
+#include "operators/placement/whole_join.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <span>
+#include <string>
+#include <utility>
+
+#include "expr/sides.hpp"
+#include "operators/compute/join/key_bitmap.hpp"
+#include "operators/compute/join/resident_join_ways.hpp"
+#include "operators/compute/primitives/compute_tuning.hpp"
+#include "operators/compute/strings/string_numbers.hpp"
+#include "operators/contract/join_terms.hpp"
+#include "operators/device/device_join.hpp"
+#include "operators/device/device_table.hpp"
+#include "operators/device/join/composed_keys.hpp"
+#include "operators/device/join/device_condition.hpp"
+#include "operators/materialize/column_words.hpp"
+#include "operators/placement/streamed_costs.hpp"
+#include "operators/placement/streamed_join.hpp"
+#include "operators/placement/whole_offer.hpp"
+#include "operators/run/query_run.hpp"
+#include "operators/vulkan/device_offers.hpp"
+
+namespace garuda::placement {
+namespace {
+
+/// Copies of the joined rows on the device: partitions are moved from one to another.
+constexpr std::uint64_t kJoinCopies = 2;
+
+/// Both tables, with the columns that the join reads, on a device, or outlines of them. The request refers to them.
+struct TablesThere {
+  std::vector<DeviceTable> tables;  ///< left, right
+  resolve::JoinRequest request;
+};
+
+/// The request for `tables`, which hold the columns that it reads.
+Result<TablesThere> request_there(resolve::JoinRequest request, std::vector<DeviceTable> tables) {
+  request.left = tables[0].view();
+  request.right = tables[1].view();
+  // Left rows alone of host tables come in their order.
+  request.spec.ordered = request.spec.ordered || !request.columns.parts.pairs;
+  GARUDA_TRY_ASSIGN(request.columns,
+                    resolve::resolve_join(request.left.schema(), request.right.schema(), request.spec));
+  return TablesThere{std::move(tables), std::move(request)};
+}
+
+/// What goes up.
+struct UploadSize {
+  std::uint64_t bytes = 0;
+  std::uint64_t converted = 0;  ///< values that the host converts
+};
+
+/// Strings that are not compared stay where they are. Errors: usage, naming the column.
+Result<void> check_columns(resolve::JoinRequest const& request, Side side, std::span<std::size_t const> columns) {
+  auto const& schema = (side == Side::left ? request.left : request.right).schema();
+  auto compared = request.columns.key_columns(side);
+  if (request.columns.condition)
+    for (auto const& column : request.columns.condition->columns(side)) compared.push_back(column.column);
+  for (auto const column : columns) {
+    auto const& type = schema[column].type;
+    bool const is_compared = std::ranges::find(compared, column) != compared.end();
+    if (is_compared ? device::stored_words(type) : device::device_words(type)) continue;
+    return fail(ErrorCode::usage, fmt::format("beside keys and what is compared, tables brought to a device whole have "
+                                              "columns of fixed width: '{}' is {}",
+                                              schema[column].name, to_string(type)));
+  }
+  return {};
+}
+
+/// Adds what goes up of a column of strings: offsets, bytes, and codes.
+void add_strings(device::DeviceTableState const& table, device::Strings const& strings, UploadSize& size) {
+  for (auto const& piece : strings.pieces) {
+    size.bytes += piece->count * materialize::kWordBytes + piece->num_bytes;
+    size.converted += piece->count;
+  }
+  size.bytes += table.rows * materialize::kWordBytes;
+}
+
+/// Outlines of both tables. Errors: usage, limit_exceeded for columns that the device does not hold.
+Result<TablesThere> outline(contract::JoinInquiry const& inquiry, UploadSize& size) {
+  auto const& request = *inquiry.shape.tables;
+  device::TableDevice device;
+  device.info = inquiry.facts().info;
+  std::vector<DeviceTable> tables;
+  for (auto const side : {Side::left, Side::right}) {
+    auto const& table = side == Side::left ? request.left : request.right;
+    GARUDA_TRY_ASSIGN(auto const columns, resolve::columns_read(request, side));
+    GARUDA_TRY(check_columns(request, side, columns));
+    GARUDA_TRY_ASSIGN(auto one, device::outline_table(table, columns, device));
+    GARUDA_TRY(check_buffers(one.columns, one.state->rows, inquiry.facts()));
+    size.bytes += one.state->rows * device::row_bytes(one.columns);
+    for (auto const& column : one.columns)
+      if (!column.is_direct) size.converted += one.state->rows * column.sources.size();
+    for (auto const& column : one.state->columns)
+      if (column.strings != nullptr) add_strings(*one.state, *column.strings, size);
+    tables.emplace_back(std::move(one.state));
+  }
+  return request_there(request, std::move(tables));
+}
+
+/// Both tables on the device, which those of the host are copied to.
+Result<TablesThere> bring_there(resolve::JoinRequest const& request, contract::JoinOffer const& offer,
+                                run::QueryRun& run) {
+  if (offer.source == contract::TableSource::resident) return TablesThere{{}, request};
+  GARUDA_TRY_ASSIGN(auto const device, open_device(*request.devices, *offer.device, run.recorder));
+  device::UploadOptions const options{offer.tuning.upload, offer.lanes, request.options.control, &run.recorder};
+  std::vector<DeviceTable> tables;
+  std::uint64_t bytes = 0;
+  for (auto const side : kSides) {
+    GARUDA_TRY_ASSIGN(auto const columns, resolve::columns_read(request, side));
+    GARUDA_TRY_ASSIGN(
+        auto table, device::upload_table(side == Side::left ? request.left : request.right, columns, device, options));
+    bytes += table.device_bytes();
+    tables.push_back(std::move(table));
+  }
+  GARUDA_TRY_ASSIGN(auto there, request_there(request, std::move(tables)));
+  there.request.options.device_memory_limit_bytes = limit_beside(there.request.options, bytes);
+  return there;
+}
+
+/// Errors: usage, invalid_input.
+Result<void> check_uploaded(resolve::JoinRequest const& request) {
+  if (request.columns.condition)
+    GARUDA_TRY(
+        device::check_device_condition(request.left.schema(), request.right.schema(), *request.columns.condition));
+  return device::check_whole_keys(request.left.schema(), request.right.schema(), request.columns);
+}
+
+/// Of a row of the result that comes down.
+double down_row_bytes(TablesThere const& there) {
+  double bytes = 0;
+  for (auto const& output : there.request.columns.output) {
+    auto const& table = output.side == Side::left ? there.request.left : there.request.right;
+    auto const& strings = table.resident()->columns[output.column].strings;
+    bytes += static_cast<double>(materialize::kWordBytes *
+                                 device::stored_words(table.schema()[output.column].type).value_or(1));
+    if (strings == nullptr || strings->count() == 0) continue;
+    auto const& piece = *strings->pieces.front();
+    bytes += static_cast<double>(piece.num_bytes) / static_cast<double>(piece.count);
+  }
+  return bytes;
+}
+
+/// How keys of several columns are compared.
+std::string how(compute::ComposedKeyShape const& keys) {
+  auto const columns = fmt::format("{} column{}", keys.columns, keys.columns == 1 ? "" : "s");
+  if (keys.numbered_words == 0) return fmt::format("{} packed in {} bits on the device", columns, keys.bits);
+  return fmt::format("{}, {} words, numbered on the device", columns, keys.numbered_words);
+}
+
+std::uint64_t join_bytes(compute::ResidentJoinShape const& shape, compute::ResidentJoinWay const& way) {
+  double moved = 0;
+  for (auto const* side : {&shape.left, &shape.right}) moved += side->rows * (shape.key_bytes + side->payload_bytes);
+  if (way.method == JoinMethod::bitmap) {
+    auto const& build = shape.of(*way.build);
+    moved = static_cast<double>(compute::bitmap_bytes(static_cast<std::uint64_t>(*build.key_span)));
+    if (way.dealt_by != 0) moved += build.rows * shape.key_bytes / kJoinCopies;
+  }
+  auto const row_bytes = shape.key_bytes + shape.left.payload_bytes + shape.right.payload_bytes;
+  auto const rows = shape.counts ? 0 : std::max({shape.left.rows, shape.right.rows, shape.matches});
+  auto numbered = static_cast<std::uint64_t>(compute::composed_key_bytes(shape.composed));
+  for (auto const& strings : shape.strings)
+    if (!strings.are_kept)
+      numbered += compute::string_numbers_scratch_bytes(static_cast<std::uint64_t>(strings.strings));
+  return numbered + static_cast<std::uint64_t>(kJoinCopies * moved + rows * row_bytes);
+}
+
+/// The strategies that the tuning allows, priced for so many `matches`. `request`: of tables of a device, or of
+/// outlines of such, whose keys are not looked at.
+Result<std::vector<contract::JoinOffer>> offer_strategies(contract::JoinInquiry const& inquiry,
+                                                          resolve::JoinRequest const& request, double matches) {
+  auto const& asked = inquiry.options.tuning;
+  auto const& facts = inquiry.facts();
+  GARUDA_TRY_ASSIGN(auto const tuning, compute::compute_tuning(*facts.vulkan));
+  GARUDA_TRY_ASSIGN(auto shape, device::resident_join_shape(request, inquiry.shape.output.empty()));
+  shape.asked = asked;
+  shape.matches = matches;
+  if (asked.build != BuildSide::automatic) shape.build = asked.build == BuildSide::left ? Side::left : Side::right;
+  if (inquiry.shape.resident_on) GARUDA_TRY(device::look_at_keys(request, facts.rates(), tuning, shape));
+  GARUDA_TRY_ASSIGN(auto const ways, compute::resident_join_ways(shape, facts.rates(), tuning));
+  std::vector<contract::JoinOffer> offers;
+  for (auto const& way : ways) {
+    auto& offer = offers.emplace_back(vulkan::device_join_offer(Path::compute, inquiry));
+    offer.tuning = compute::forcing(way, asked);
+    describe_whole(inquiry, offer);
+    for (auto const& strings : shape.strings)
+      if (strings.strings > 0) describe(strings, offer);
+    if (shape.composed.columns > 0) offer.details.emplace_back("composed keys", how(shape.composed));
+    if (compute::uses_index(shape, way))
+      offer.details.emplace_back("index", fmt::format("kept with the {} table", to_string(*way.build)));
+    offer.key_bits = static_cast<std::uint32_t>(8 * shape.key_bytes);
+    offer.device_bytes = join_bytes(shape, way);
+    contract::set_phases(offer.candidate, compute::resident_join_costs(shape, way, facts.rates(), tuning));
+  }
+  return offers;
+}
+
+/// The same of tables that go there first, and the rows' way down.
+Result<std::vector<contract::JoinOffer>> offer_upload(contract::JoinInquiry const& inquiry) {
+  auto const& facts = inquiry.facts();
+  auto const& shape = inquiry.shape;
+  GARUDA_TRY(check_uploaded(*shape.tables));
+  GARUDA_TRY(check_placement(facts, inquiry.options.tuning.placement));
+  UploadSize size;
+  GARUDA_TRY_ASSIGN(auto const there, outline(inquiry, size));
+  auto const matches = std::max(shape.expected_matches, shape.matched_left);
+  GARUDA_TRY_ASSIGN(auto offers, offer_strategies(inquiry, there.request, matches));
+  auto const row_bytes = down_row_bytes(there);
+  auto const rows = shape.output.empty() ? 0 : contract::result_rows(shape);
+  CarriedShape const carried{static_cast<double>(size.bytes), rows * row_bytes, static_cast<double>(size.converted),
+                             copy_threads(inquiry)};
+  for (auto& offer : offers) {
+    offer.device_bytes += size.bytes;
+    auto const batch_rows = std::min(static_cast<double>(offer.chunk_rows), rows);
+    offer.host_bytes = static_cast<std::uint64_t>(static_cast<double>(kHostBatches) * batch_rows * row_bytes);
+    GARUDA_TRY(check_budgets(inquiry.options, facts, offer.device_bytes, offer.host_bytes));
+    auto there_ns = std::exchange(offer.candidate.phases_ns, {});
+    contract::set_phases(offer.candidate, carried_costs(carried, std::move(there_ns), facts.rates(), inquiry.host));
+    offer.details.emplace_back("placement", fmt::format("device: both tables go there whole, {} bytes", size.bytes));
+  }
+  return offers;
+}
+
+/// Rows of pairs in any order come down while others go up, where keys are words of the tables.
+bool is_streamed(contract::JoinInquiry const& inquiry) {
+  auto const& spec = inquiry.shape.tables->spec;
+  return spec.kind == JoinKind::inner && !spec.nulls_equal && !spec.ordered && !spec.where &&
+         !inquiry.shape.output.empty() && streamed_key_type(*inquiry.shape.tables).has_value();
+}
+
+}  // namespace
+
+Result<std::vector<contract::JoinOffer>> offer_whole_join(contract::JoinInquiry const& inquiry) {
+  if (inquiry.shape.resident_on)
+    return offer_strategies(inquiry, *inquiry.shape.tables, inquiry.shape.expected_matches);
+  if (!is_streamed(inquiry)) return offer_upload(inquiry);
+  GARUDA_TRY_ASSIGN(auto streamed, offer_streamed_join(inquiry));
+  return std::vector{std::move(streamed)};
+}
+
+Result<std::unique_ptr<JoinResult>> join_whole_tables(resolve::JoinRequest const& request,
+                                                      contract::JoinOffer const& offer, Plan plan) {
+  if (offer.source == contract::TableSource::ranges)
+    return streamed_join(request, streamed_plan(request, offer, std::move(plan)));
+  auto run = std::make_unique<run::QueryRun>(request.options);
+  GARUDA_TRY_ASSIGN(auto const there, bring_there(request, offer, *run));
+  auto const way = compute::forced(offer.tuning, request.columns.parts, false);
+  return device::join_device_tables(there.request, std::move(plan), way, std::move(run));
+}
+
+Result<Engine::Counted> count_whole_join(resolve::JoinRequest const& request, contract::JoinOffer const& offer,
+                                         Plan plan) {
+  run::QueryRun run(request.options);
+  GARUDA_TRY_ASSIGN(auto const there, bring_there(request, offer, run));
+  auto const way = compute::forced(offer.tuning, request.columns.parts, true);
+  GARUDA_TRY_ASSIGN(auto const rows, device::count_device_tables(there.request, way, run.recorder));
+  auto stats = run.stats(plan);
+  stats.rows_left = static_cast<std::uint64_t>(request.left.num_rows());
+  stats.rows_right = static_cast<std::uint64_t>(request.right.num_rows());
+  stats.rows_out = rows;
+  return Engine::Counted{rows, std::move(plan), std::move(stats)};
+}
+
+}  // namespace garuda::placement
