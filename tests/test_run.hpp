@@ -56,14 +56,14 @@ inline std::uint64_t max_test_rows() {
 inline bool is_bounded() { return max_test_rows() != std::numeric_limits<std::uint64_t>::max(); }
 
 /// Whether this run takes case `index` of a cross product: every one with full_tests(), and where the cases cost little
-/// (no software driver); otherwise lavapipe takes a third, SwiftShader, which takes three to five times as long, and
-/// profiles an eighth of another one, and a run under a sanitizer a fifteenth.
+/// (no software driver); otherwise lavapipe takes a fifth, SwiftShader, which takes three to five times as long, and
+/// profiles an eighth of another third, and a run under a sanitizer a fifteenth.
 inline bool takes_case(std::uint64_t index) {
   if (full_tests()) return true;
   // Mixed, so that the turns keep no step with the lengths of the axes.
   auto const turn = keys::mix(index) >> 32;
   if (is_bounded()) return turn % 15 == 0;
-  if (is_driver("lavapipe")) return turn % 3 == 0;
+  if (is_driver("lavapipe")) return turn % 5 == 0;
   if (is_further_driver()) return turn % 24 == 1;
   return true;
 }
@@ -73,6 +73,9 @@ inline bool takes_case(std::uint64_t index) {
 inline bool takes_host_case(std::uint64_t index) {
   return full_tests() || !is_bounded() || (keys::mix(index) >> 32) % 4 == 0;
 }
+
+/// Whether this run takes case `index` of a list of large ones that are alike: every second one but in full runs.
+inline bool takes_every_second(std::uint64_t index) { return full_tests() || index % 2 == 0; }
 
 /// Whether this run takes a case that costs much wherever it runs: further drivers and sanitizers do in full runs only.
 inline bool takes_large_case() { return full_tests() || (!is_bounded() && !is_further_driver()); }

@@ -108,7 +108,9 @@ TEST(CpuJoin, LargeCases) {
   std::size_t run = 0;
   for (auto const& join_case : cases) {
     if (std::max(join_case.left_rows, join_case.right_rows) > testing::max_test_rows()) continue;
-    expect_correct(join_case, kBuildSides[run++ % 3], 100'003);
+    ++run;
+    if (!testing::takes_every_second(run / 3)) continue;
+    expect_correct(join_case, kBuildSides[run % 3], 100'003);
     if (HasFatalFailure()) return;
   }
   if (run == 0) GTEST_SKIP() << "all " << cases.size() << " cases have more rows than GARUDA_TEST_MAX_ROWS";

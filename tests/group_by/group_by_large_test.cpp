@@ -99,7 +99,7 @@ TEST_F(LargeGroupBy, TwoMillionRowsAtEveryGroupCount) {
                           {AggregateFunction::sum, "f", std::nullopt}},
                          false};
   for (std::uint64_t const groups : {16U, 65'536U, 1'000'000U}) {
-    if (groups != 65'536U && !testing::takes_large_case()) continue;
+    if (groups != 65'536U && !testing::full_tests()) continue;
     SCOPED_TRACE(groups);
     std::vector<std::int64_t> keys(kRows);
     std::vector<std::int64_t> integers(kRows);

@@ -2,6 +2,7 @@
 #include <arrow/compute/cast.h>
 #include <parquet/arrow/writer.h>
 
+#include <array>
 #include <filesystem>
 #include <optional>
 #include <random>
@@ -11,6 +12,7 @@
 #include "io/file_dictionaries.hpp"
 #include "io/table_stream.hpp"
 #include "tests/io/arrow_tables.hpp"
+#include "tests/test_run.hpp"
 
 namespace garuda::io {
 namespace {
@@ -200,6 +202,7 @@ std::optional<std::int64_t> rows_of_stream(std::filesystem::path const& path) {
 /// Each byte of a column chunk, those of page headers and of Snappy's lengths among them: what is read then is valid.
 TEST_F(FlatColumns, EveryByteOfAChunkChanged) {
   constexpr std::int64_t kFew = 24;
+  constexpr std::array kChanges{0x01, 0x80, 0xFF};
   auto const path = folder_ / "x.parquet";
   auto const rows =
       batch({{"x", array(arrow::int64(), "[7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 1, 2, 3, 1, 2, 3, 1, 2, 3, 1]")}});
@@ -215,9 +218,12 @@ TEST_F(FlatColumns, EveryByteOfAChunkChanged) {
         auto const first = chunk->has_dictionary_page() ? chunk->dictionary_page_offset() : chunk->data_page_offset();
         auto const end = first + chunk->total_compressed_size();
         for (auto i = first; i < end; ++i)
-          for (int const change : {0x01, 0x80, 0xFF}) {
+          for (std::size_t c = 0; c < kChanges.size(); ++c) {
+            auto const place = static_cast<std::size_t>(i);
+            // Usual runs change a byte in one of these ways.
+            if (!garuda::testing::full_tests() && place % kChanges.size() != c) continue;
             auto bad = whole;
-            bad[static_cast<std::size_t>(i)] = static_cast<char>(bad[static_cast<std::size_t>(i)] ^ change);
+            bad[place] = static_cast<char>(bad[place] ^ kChanges[c]);
             write_text(folder_ / "bad.parquet", bad);
             auto const table = read_table(folder_ / "bad.parquet", {});
             // The last byte is a page's.
