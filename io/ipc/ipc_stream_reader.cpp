@@ -32,7 +32,7 @@ arrow::Result<std::shared_ptr<arrow::RecordBatch>> read_batch(arrow::ipc::Record
   ARROW_ASSIGN_OR_RAISE(
       auto const again,
       make_stream_reader(std::make_shared<arrow::io::BufferReader>(std::move(whole)), columns, false, &pool));
-  for (int batches = reader.stats().num_record_batches; batches >= 0; --batches) {
+  for (std::int64_t batches = reader.stats().num_record_batches; batches >= 0; --batches) {
     std::shared_ptr<arrow::RecordBatch> skipped;
     auto const damaged = again->ReadNext(&skipped);
     if (!damaged.ok()) return damaged.IsInvalid() ? damaged : read;
