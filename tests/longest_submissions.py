@@ -26,7 +26,7 @@ class Longest(NamedTuple):
 
 
 def read(folder: pathlib.Path) -> dict[str, dict[str, Longest]]:
-    """By driver and suite the longest submission, and the longest of those in which the driver compiled."""
+    """The longest submission by driver and suite, and the longest of those in which the driver compiled."""
     drivers: dict[str, dict[str, Longest]] = {}
     for file in sorted(folder.iterdir()):
         suite, _, driver = file.name.partition(".")

@@ -63,7 +63,7 @@ def table(seed: int, rows: int) -> pa.Table:
 
 
 def cases(left: pathlib.Path, right: pathlib.Path) -> dict[str, tuple[list[str], str]]:
-    """By name the arguments and the ending of the result's file."""
+    """The arguments and the ending of the result's file, by name."""
     joins = ["join", str(left), str(right), "--ordered"]
     found = {f"{kind} join": ([*joins, "--on", "key", "--how", kind], ".arrow") for kind in KINDS}
     found["join by text and a float"] = ([*joins, "--on", "text,f_key"], ".arrow")
@@ -97,7 +97,7 @@ def rows_of(file: pathlib.Path):
 
 
 def bits(column: pa.ChunkedArray):
-    """What columns are compared by: NaNs are not equal, and zeros of both signs are."""
+    """The bits by which columns are compared: by values NaNs would not be equal, and zeros of both signs would."""
     return column.to_numpy().tobytes() if pa.types.is_floating(column.type) else column.to_pylist()
 
 

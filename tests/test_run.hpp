@@ -1,4 +1,5 @@
-// What this process's run of the tests takes, by the environment that ctest gives it (cmake/GarudaTests.cmake).
+// The cases that this process's run of the tests takes, by the environment that ctest gives it
+// (cmake/GarudaTests.cmake).
 #pragma once
 
 #include <cstdint>

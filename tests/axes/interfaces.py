@@ -40,7 +40,7 @@ class Call:
     layout: str = "one"
 
     def aggregate_texts(self) -> str:
-        """As the command and the library take them."""
+        """Aggregates as the command and the library take them."""
         return ",".join(f"{function}:{of}={name}" for name, function, of in self.aggregates)
 
 

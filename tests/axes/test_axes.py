@@ -36,7 +36,7 @@ EVERY = list(itertools.product(OPERATIONS, CUTS, ROWS, OPTIONS, FORMS))
 
 
 def told_apart(value: Any) -> Any:
-    """What equals itself: NaN does not, and −0.0 equals 0.0."""
+    """A value by which equality is tested: NaN does not equal itself, and −0.0 equals 0.0."""
     if isinstance(value, float):
         return "nan" if math.isnan(value) else (value, math.copysign(1, value))
     return value
@@ -185,7 +185,7 @@ def groups_call(name: str, rows: int, layout: str, options: dict[str, Any]) -> t
 
 
 def joined_call(name: str, rows: int, layout: str, options: dict[str, Any]) -> tuple[Call, Any]:
-    """By the column itself: left rows with the first row of each value, of every second value."""
+    """A join by the column itself: left rows with the first row of each value, of every second value."""
     values = values_of(name, rows)
     firsts: dict[Any, int] = {}
     for i, value in enumerate(values):

@@ -25,7 +25,7 @@ RUNS = {"cpu": ("cpu", None), "compute": ("compute", "lavapipe"), "graphics": ("
 
 
 def bench(name: str, run: str, folder: pathlib.Path, *arguments: object) -> dict:
-    """What the script stored as JSON."""
+    """The JSON that the script stored."""
     path, driver = RUNS[run]
     icd = icd_of(driver) if driver else NO_DRIVER
     environment = {**os.environ, "PYTHONPATH": PYTHONPATH, "VK_ICD_FILENAMES": icd, "VK_DRIVER_FILES": icd}

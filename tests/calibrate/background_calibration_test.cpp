@@ -1,4 +1,4 @@
-// What measures without being asked: once, in one process at a time, beside no query, not for long.
+// Calibration that nobody asked for runs once, in one process at a time, beside no query, not for long.
 #include "operators/calibrate/background_calibration.hpp"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// What measures without being asked, where a process is forked off beside it.
+// Calibration that nobody asked for, where a process is forked off beside it.
 #include <gtest/gtest.h>
 #include <sys/wait.h>
 #include <unistd.h>

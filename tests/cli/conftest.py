@@ -38,7 +38,7 @@ def cache(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def garuda(tmp_path: pathlib.Path) -> Garuda:
-    """Without a Vulkan driver, and the path left to the command."""
+    """The command without a Vulkan driver, and with the path left to it."""
     return Garuda(tmp_path)
 
 

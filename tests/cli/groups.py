@@ -27,7 +27,7 @@ def float_of(bits: int) -> float:
 
 
 def hostile_floats(num_rows: int, seed: int) -> list[float]:
-    """From 1e-300 to 1e300, subnormal, and cancelling nearly or wholly."""
+    """Floats from 1e-300 to 1e300, subnormal ones, and some that cancel nearly or wholly."""
     rng = random.Random(seed)
     values: list[float] = []
     while len(values) < num_rows:
@@ -117,7 +117,7 @@ def every_aggregate(rows: pa.Table) -> list[tuple[str, str | None]]:
 
 
 def spelled(aggregates: list[tuple[str, str | None]]) -> str:
-    """As --agg wants them."""
+    """Aggregates as --agg takes them."""
     return ",".join(f"{function}:{column}" if column else function for function, column in aggregates)
 
 

@@ -76,7 +76,7 @@ def table(kind: str, num_rows: int, seed: int, key_name: str = "k") -> pa.Table:
 
 
 def write(path: pathlib.Path, rows: pa.Table, batch_rows: int = 700) -> None:
-    """In several row groups or batches."""
+    """Writes a table in several row groups or batches."""
     if path.suffix == ".parquet":
         pyarrow.parquet.write_table(rows, path, row_group_size=batch_rows)
     elif path.suffix == ".csv":

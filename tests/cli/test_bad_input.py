@@ -1,4 +1,4 @@
-"""What goes wrong is one sentence that names the thing, the exit code of its kind, and no file left behind."""
+"""Bad input gives one sentence that names the thing, the exit code of its kind, and no file left behind."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ def test_unsupported_key_types(files, values):
 
 
 def test_columns_of_nulls_only(files):
-    """As pandas writes them."""
+    """Columns of nulls as pandas writes them."""
     rows = pa.table({"id": pa.array([2], pa.int32()), "remark": pa.nulls(1)})
     tables.write(files.folder / "n.arrow", rows)
     for options in ([], ["--memory-limit", "1GB"]):
@@ -277,7 +277,7 @@ def test_an_existing_output_survives_a_failed_run(files):
 
 
 def test_a_mapped_file_that_becomes_shorter(garuda):
-    """What is read of it then is no memory: a sentence, and no output."""
+    """Reads of a mapped file that was cut off give a sentence, and no output."""
     equal_keys = pa.table({"k": pa.array([7] * 40_000, pa.int32()), "a": range(40_000)})
     tables.write(garuda.folder / "equal.arrow", equal_keys, batch_rows=40_000)
     with garuda.start("join", "equal.arrow", "equal.arrow", "--on", "k", "-o", "out.parquet") as process:

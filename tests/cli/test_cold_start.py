@@ -1,4 +1,4 @@
-"""What a command that uses a device takes before and after its work: shown in the statistics, and cut."""
+"""The time of a command that uses a device before and after its work is shown in the statistics, and is short."""
 
 from __future__ import annotations
 

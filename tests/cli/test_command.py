@@ -1,4 +1,4 @@
-"""What the command prints: help, devices, plans, previews, statistics."""
+"""The output of the command: help, devices, plans, previews, statistics."""
 
 from __future__ import annotations
 

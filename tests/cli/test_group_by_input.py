@@ -1,4 +1,4 @@
-"""What a group-by refuses: one sentence that names the thing, the exit code of its kind, and no file left behind."""
+"""A refused group-by gives one sentence that names the thing, the exit code of its kind, and no file left behind."""
 
 from __future__ import annotations
 

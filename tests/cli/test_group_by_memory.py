@@ -345,7 +345,7 @@ def test_interrupted(garuda, spill_folder, signal_number):
 @pytest.mark.parametrize("extension", ["arrow", "parquet"])
 @pytest.mark.parametrize("keys", ["few", "k"])
 def test_peak_memory(garuda, spill_folder, keys, extension):
-    """Beside the limit: what the process takes without rows, and what allocators keep."""
+    """The process takes the limit, its memory without rows, and memory that allocators keep."""
     num_rows = 2_000_000
     rows = pa.table({"k": range(num_rows), "v": numpy.arange(num_rows) * 0.1, "few": numpy.arange(num_rows) % 50})
     tables.write(garuda.folder / f"r.{extension}", rows, batch_rows=50_000)

@@ -1,4 +1,4 @@
-"""What a group-by says of itself: `--stats` after it, `garuda explain group-by` before."""
+"""The plan and the statistics of a group-by: `garuda explain group-by` before it, `--stats` after it."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ AGGREGATES = "count,sum:i64,sum:f64,min:d38,max:word"
 
 @pytest.fixture
 def rows(tmp_path: pathlib.Path) -> pa.Table:
-    """In rows.arrow."""
+    """The command over rows.arrow."""
     rows = groups.every_type(NUM_ROWS, 1)
     tables.write(tmp_path / "rows.arrow", rows)
     return rows

@@ -54,7 +54,7 @@ def rows(count: int, seed: int) -> pa.Table:
     )
 
 
-# What garuda reads, and what DuckDB reads where that differs.
+# Conditions as garuda reads them, and as DuckDB does where that differs.
 CONDITIONS = [
     "left.tiny < right.tiny",
     "left.tiny < right.number or left.plain >= right.tiny",
@@ -155,7 +155,7 @@ def test_columns_that_only_the_condition_names(garuda, limit):
 
 
 def test_csv_columns_without_values(garuda):
-    """They take the type of what they are compared with."""
+    """Columns without a value take the type of the operand that they are compared with."""
     (garuda.folder / "l.csv").write_text("k,a,b\n1,,\n2,,\n")
     (garuda.folder / "r.csv").write_text("k,a,b\n1,5,x\n2,6,y\n")
     for where in ("left.a < right.a", "left.b <> right.b", "right.b > left.b", "left.a = 'x'", "left.b < 3"):

@@ -141,7 +141,7 @@ def values_of(table: pa.Table) -> list[list]:
 
 
 def expected_rows(left: pa.Table, right: pa.Table, pairs, kind: str) -> list[tuple]:
-    """In the order of (left row, right row), right rows alone last."""
+    """Pairs in the order of (left row, right row), unmatched right rows last."""
     left_rows, right_rows = list(zip(*values_of(left))), list(zip(*values_of(right)))
     found = collections.defaultdict(list)
     for l, r in pairs:

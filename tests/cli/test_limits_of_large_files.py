@@ -85,7 +85,7 @@ def test_the_bits_without_a_limit(garuda, tmp_path, name, limit, keys, how):
 
 
 def test_row_groups_that_weigh_more_than_the_first(garuda, tmp_path):
-    """What the first one weighed does not hold for them: the file is read once more, as a stream."""
+    """Later row groups weigh more than the first one: the file is read once more, as a stream."""
     texts = pa.array(["short"] * GROUP_ROWS + [f"{i % 7}" * 600 for i in range(GROUP_ROWS)])
     keys = pa.array(np.arange(2 * GROUP_ROWS) % 5, pa.int32())
     rows = pa.table({"k": keys, "text": texts})
@@ -123,7 +123,7 @@ def test_joins(garuda, rows, tmp_path, limit, spills):
     [("rows.parquet", 1024, "few"), ("small.parquet", 160, "word"), ("small.parquet", 96, "many"), ("rows.parquet", 1024, "many")],
 )
 def test_peak_memory(garuda, tmp_path, name, limit, keys):
-    """Beside what a run of nothing takes, the peak is within the limit."""
+    """The peak beyond that of a run of nothing is within the limit."""
     pa.parquet.write_table(pa.table({"k": [1]}), garuda.folder / "tiny.parquet")
     base = garuda.peak("group-by", "tiny.parquet", "--keys", "k", "-o", "out.parquet")
     asked = ["group-by", name, "--keys", keys, "--agg", AGGREGATES, "-o", "out.parquet", "--temp-folder", str(tmp_path)]

@@ -94,7 +94,7 @@ def test_keys_of_different_widths(garuda, spill_folder):
 
 @pytest.mark.parametrize("kind", ["inner", "full"])
 def test_peak_memory(garuda, spill_folder, kind):
-    """Beside the limit: what the process takes without rows, and what allocators keep."""
+    """The process takes the limit, its memory without rows, and memory that allocators keep."""
     count = 1_500_000
     keys = numpy.random.default_rng(1).permutation(count)
     left = pa.table({"k": keys, "a": keys * 2, "s": pa.array(numpy.array([f"left {i}" for i in range(1000)])[keys % 1000])})
@@ -109,7 +109,7 @@ def test_peak_memory(garuda, spill_folder, kind):
 
 @pytest.mark.parametrize("ordered", [[], ["--ordered"]], ids=["unordered", "ordered"])
 def test_views_are_spilled_with_the_values_of_their_rows(garuda, spill_folder, ordered):
-    """Not with those of all rows that lay in the same buffer."""
+    """Spilled views take their own strings along, not all that lay in the same buffer."""
     words = [None if i % 7 == 0 else f"{i}" if i % 3 else f"more than a view holds itself: {i}" for i in range(60_000)]
     keys = [i * 7_919 % 60_000 for i in range(60_000)]
     tables.write(garuda.folder / "r.arrow", pa.table({"k": keys, "b": range(60_000)}), batch_rows=5_000)
@@ -195,7 +195,7 @@ def test_ordered_rows(on_each, spill_folder, kind):
 
 @pytest.mark.parametrize("kind", EVERY_KIND)
 def test_ordered_rows_of_chosen_columns(garuda, spill_folder, kind):
-    """With so little memory that runs are merged in several passes."""
+    """Memory is so little that runs are merged in several passes."""
     for name, rows, seed in (("l", 1_200, 3), ("r", 800, 4)):
         tables.write(garuda.folder / f"{name}.parquet", tables.table("int64", rows, seed))
     right = [] if kind in ("semi", "anti", "mark") else ["right.word", "right.k"]

@@ -33,7 +33,7 @@ def made(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
 
 
 class Outline(html.parser.HTMLParser):
-    """What a page loads, and that its tags are closed."""
+    """Collects what a page loads, and checks that its tags are closed."""
 
     def __init__(self) -> None:
         super().__init__()

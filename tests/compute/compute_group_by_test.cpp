@@ -78,7 +78,7 @@ TEST_F(ComputeGroupBy, FewGroupsInSharedMemoryAndNot) {
   }
 }
 
-/// What every path's kernel owes the driver.
+/// The checks that every path's kernel has to pass.
 TEST_F(ComputeGroupBy, KernelCases) {
   auto const backend = open({});
   ASSERT_TRUE(backend) << backend.error().describe();

@@ -1,4 +1,4 @@
-// What differs by operating system gives the same here as there.
+// Services of the operating system give the same results on every system.
 #include <gtest/gtest.h>
 #ifndef _WIN32
 #include <fcntl.h>

@@ -26,7 +26,7 @@ contract::BackendOptions options_of(JoinMethod method, BuildSide build) {
   return options;
 }
 
-/// By each strategy that the condition allows, on either side.
+/// Joins by each strategy that the condition allows, built on either side.
 void expect_solved(ConditionCase const& condition_case, std::uint64_t window) {
   SCOPED_TRACE(to_string(condition_case));
   ConditionProblem const problem(condition_case);

@@ -53,7 +53,7 @@ TEST(WholeGroupBy, EveryGroupingFindsTheSameStates) {
         }
 }
 
-/// So many partitions, and so small chunks, as `sizes` make of a few rows.
+/// Opens a group-by with as many partitions, and as small chunks, as `sizes` make of a few rows.
 Open with_partitions_of(PartitionSizes const& sizes) {
   return [sizes](contract::WholeTable const& table) -> Result<std::unique_ptr<contract::WholeGroupBy>> {
     GroupStates const states{table.requests, std::vector<FixedPoint>(table.requests.size()), table.wants_first_rows,

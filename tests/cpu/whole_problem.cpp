@@ -17,7 +17,7 @@
 namespace garuda::cpu {
 namespace {
 
-/// What a group has to have of one column.
+/// The states that a group has to have of one column.
 struct Expected {
   std::uint64_t first_row = std::numeric_limits<std::uint64_t>::max();
   std::uint64_t count = 0;

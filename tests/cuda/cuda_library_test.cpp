@@ -1,4 +1,4 @@
-// What CUDA says where it is not: no plug-in, another library in its place; and how its devices are chosen among.
+// The CUDA path without a plug-in, or with another library in its place; and the choice among its devices.
 #include "operators/cuda/cuda_library.hpp"
 
 #include <gtest/gtest.h>

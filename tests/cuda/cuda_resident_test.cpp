@@ -164,7 +164,7 @@ class CudaResident : public testing::CudaDeviceTest {
     return resident;
   }
 
-  /// By every form of payload and build side. More rows than GARUDA_TEST_MAX_ROWS are left out.
+  /// Joins by every form of payload and build side. Cases with more rows than GARUDA_TEST_MAX_ROWS are left out.
   void expect_joined(HostTable const& left, HostTable const& right, std::uint64_t expected_first) {
     if (std::max(left.rows(), right.rows()) > testing::max_test_rows()) return;
     SCOPED_TRACE(::testing::Message() << left.rows() << " × " << right.rows() << " rows, keys of " << left.bytes[0]

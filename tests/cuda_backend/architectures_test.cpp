@@ -1,4 +1,4 @@
-// Which GPUs run what a build holds: machine code within a major version, PTX from its own on.
+// GPUs that run the code of a build: machine code within a major version, PTX from its own on.
 #include "cuda_backend/architectures.hpp"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// What CUDA's statuses, errors and exceptions become; needs no device.
+// CUDA's statuses, errors and exceptions as errors; needs no device.
 #include "cuda_backend/status.hpp"
 
 #include <gtest/gtest.h>
@@ -43,7 +43,7 @@ TEST(CudaStatus, TellsMemoryAndMissingDevicesApart) {
     EXPECT_EQ(error_of(status).code(), ErrorCode::no_device);
 }
 
-/// What a call of the plug-in says of itself: its code and its sentence.
+/// The code and the sentence of a call of the plug-in.
 template <class Body>
 void expect_reported(Body const& body, std::int32_t code, std::string const& sentence) {
   GarudaCudaError error{};

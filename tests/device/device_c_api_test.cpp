@@ -24,7 +24,7 @@ using OwnEngine = std::unique_ptr<garuda_engine, Destroy<garuda_engine, garuda_e
 using OwnTable = std::unique_ptr<garuda_table, Destroy<garuda_table, garuda_table_destroy>>;
 using OwnResult = std::unique_ptr<garuda_result, Destroy<garuda_result, garuda_result_destroy>>;
 
-/// What a call gives through its pointer; its error fails the test.
+/// The object that a call gives through its pointer; an error fails the test.
 template <class Own, class Call>
 Own made(Call const& call) {
   typename Own::pointer object = nullptr;

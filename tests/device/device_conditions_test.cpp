@@ -91,7 +91,7 @@ TEST_F(DeviceConditions, OfStringsAndOfTwoTypes) {
   }
 }
 
-/// As Parquet files have them: of 128 bits that 64 hold.
+/// Decimals as Parquet files have them: of 128 bits, with values that fit 64.
 TEST_F(DeviceConditions, OfWideDecimalsThatFit) {
   auto const left =
       testing::mixed_table<reference::Decimal128>(testing::decimal_of(TypeId::decimal128, 30), 90, 1, true);

@@ -16,7 +16,7 @@ namespace {
 using testing::DeviceTables;
 using testing::keyed_table;
 
-/// What a device does not do with its tables is done with copies on the host, and said.
+/// A join that a device does not do with its tables is done with copies on the host, and a note says so.
 TEST_F(DeviceTables, OtherJoinsAreThoseOfCopies) {
   auto const left = keyed_table<std::int32_t>(TypeId::int32, 90, 40, 1).build();
   auto const right = keyed_table<std::int64_t>(TypeId::int64, 70, 40, 2).build();

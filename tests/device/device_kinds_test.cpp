@@ -190,7 +190,7 @@ TEST_F(DeviceKinds, BitmapsInPieces) {
   expect_there(above, skewed, upload(above), upload(skewed), of_kind(JoinKind::semi), "method=bitmap,radix_bits=1");
 }
 
-/// Without pairs, where a side has no key twice.
+/// Bitmaps count without pairs where a side has no key twice.
 TEST_F(DeviceKinds, BitmapsOfKeysCount) {
   auto const unique = keys_from<std::int32_t>(TypeId::int32, 0, 3'000, 3'000, 13);
   auto const other = keys_from<std::int32_t>(TypeId::int32, 2'500, 2'000, 2'000, 0);
@@ -212,7 +212,7 @@ TEST_F(DeviceKinds, BitmapsOfKeysCount) {
   }
 }
 
-/// Without words that say which side is absent: such a result is a table like others.
+/// A result whose rows all match has no words that say which side is absent, and is a table like others.
 TEST_F(DeviceKinds, RowsThatAllMatchLackNoSide) {
   auto const left = keys_from<std::int32_t>(TypeId::int32, 10, 90, 30, 0);
   auto const right = keys_from<std::int32_t>(TypeId::int32, 0, 60, 60, 0);

@@ -188,8 +188,7 @@ TEST_F(DeviceTables, AResultOfKeysOfTwoTypesIsATable) {
               reference::reference_join_table(on_host.view(), pairs[5].right.view(), on_keys()));
 }
 
-/// What the host joins all the same.
-/// Beyond 64 bits in one row alone.
+/// Keys of two integer types, and decimals of which one row goes beyond 64 bits.
 TEST_F(DeviceTables, WideKeysEqualTheOracle) {
   auto const i16 = testing::mixed_table<std::int16_t>(type_of(TypeId::int16), 30, 1, false);
   auto const u32 = testing::mixed_table<std::uint32_t>(type_of(TypeId::uint32), 30, 2, false);

@@ -77,7 +77,7 @@ class DeviceTables : public EngineTest {
     return spec;
   }
 
-  /// What a query gives, left on the device.
+  /// The table that a query gives, left on the device.
   static DeviceTable take(Result<std::unique_ptr<QueryResult>> const& result) {
     if (!result) throw std::runtime_error(result.error().describe());
     auto table = (*result)->take_device_table();

@@ -28,7 +28,7 @@ inline std::vector<std::string> columns_there() {
   return names;
 }
 
-/// These and the numbers of rows.
+/// columns_there() and the numbers of rows.
 inline std::vector<std::string> columns_there_and_n() {
   auto names = columns_there();
   names.emplace_back("n");

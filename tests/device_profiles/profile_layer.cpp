@@ -183,7 +183,7 @@ void change_features(VkBaseOutStructure* link) {
   }
 }
 
-/// What a format may not be used for, of what the profile lists as "absent" of it.
+/// The uses of a format that the profile lists as "absent".
 VkFormatFeatureFlags absent_features(VkFormat format) {
   static std::pair<VkFormat, char const*> const names[] = {
       {VK_FORMAT_R32_UINT, "VK_FORMAT_R32_UINT"},
@@ -241,7 +241,7 @@ struct Below {
   }
 };
 
-/// By the pointer that every dispatchable handle of an instance starts with.
+/// Instances by the pointer that every dispatchable handle of an instance starts with.
 std::mutex mutex;
 std::unordered_map<void*, Below> instances;
 

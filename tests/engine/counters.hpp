@@ -1,4 +1,4 @@
-// What a run reports, kept for tests.
+// Counters that a run reports, kept for tests.
 #pragma once
 
 #include <algorithm>

@@ -47,7 +47,7 @@ class FalseHeaps : public ::testing::TestWithParam<Path> {
     EXPECT_EQ(engine_->validation_messages(), std::vector<std::string>{});
   }
 
-  /// With everything that the driver gives, then with what `given` leaves.
+  /// Runs with all memory that the driver gives, then with the memory that `given` leaves.
   void expect_same_rows(vk::GivenMemory const& given) {
     for (bool const is_false : {false, true}) {
       vk::inject_given_memory(is_false ? std::optional(given) : std::nullopt);

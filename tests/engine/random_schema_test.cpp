@@ -33,7 +33,7 @@ std::uint64_t num_cases(Path path) {
   return testing::random_cases(path, 1'000, 200);
 }
 
-/// One row, none, one batch or several, nulls from none to all.
+/// A table of one row, none, or several batches, with any share of nulls.
 Table random_table(Random& random) {
   MixedTable shape;
   shape.rows = random() % 12 == 0 ? random() % 2 : random() % kMostRows;

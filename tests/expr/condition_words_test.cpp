@@ -69,7 +69,7 @@ class Tables {
     return passes;
   }
 
-  /// What encode_condition promises of operands.
+  /// Checks the promises of encode_condition about operands.
   static void check_form(expr::PairCondition const& condition) {
     using Source = expr::WordOperand::Source;
     for (auto const& comparison : condition.comparisons) {

@@ -1,4 +1,4 @@
-// What the tests of the graphics kernel share: problems with their answers, ways to run them, and the checks.
+// Shared by the tests of the graphics kernel: problems with their answers, strategies, and the checks.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -49,7 +49,7 @@ inline constexpr std::array<Way, 6> kComputedWays{{
     {"DirectRunsOutputComputed", Address::direct, Storage::runs, Probe::output, Matching::compute},
 }};
 
-/// Both.
+/// kWays and kComputedWays.
 std::vector<Way> all_ways();
 
 /// A tuning, and sizes of images for it.
@@ -62,7 +62,7 @@ struct SizedTuning : JoinTuning {
 /// A tuning that forces a way and nothing else.
 SizedTuning tuning_of(Way const& way);
 
-/// What varies between runs of one way, for messages.
+/// The knobs that vary between runs of one strategy, for messages.
 std::string describe(SizedTuning const& tuning);
 
 /// The keys of a case, and what the oracle says of them.

@@ -1,4 +1,4 @@
-// What the machine code of pipelines takes, where the driver says it (RADV does).
+// Sizes of the machine code of pipelines, where the driver says them (RADV does).
 #pragma once
 
 #include <gtest/gtest.h>

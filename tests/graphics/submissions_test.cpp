@@ -23,7 +23,7 @@ class SubmissionsTest : public testing::GraphicsKernelTest {
   testing::Counters counters_;
 };
 
-/// What points cost depends on the rows as well, so that each query finds it out by a short submission.
+/// The cost of points depends on the rows as well, so each query measures it by a short submission.
 TEST_F(SubmissionsTest, TheFirstPartOfAPhaseIsShortAndMeasured) {
   constexpr char const* kPhase = "of this test";
   auto const& pace = device().pace();
@@ -49,7 +49,7 @@ TEST_F(SubmissionsTest, TheFirstPartOfAPhaseIsShortAndMeasured) {
   ASSERT_TRUE(submissions.finish());
 }
 
-/// One that is empty would be measured as if it were not, and leave what a driver compiles to the next.
+/// An empty part would be measured as if it were not, and leave the driver's compiling to the next.
 TEST_F(SubmissionsTest, NoPartIsWithoutAWorkgroup) {
   constexpr char const* kPhase = "of few groups";
   auto const& pace = device().pace();

@@ -27,7 +27,7 @@ using testing::TestTable;
 using testing::type_of;
 using Function = AggregateFunction;
 
-/// What a device holds of a table: columns of fixed width.
+/// The columns of fixed width of a table, which a device holds.
 Table fixed_width(Table const& table) {
   std::vector<std::size_t> kept;
   Schema schema;

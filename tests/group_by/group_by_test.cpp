@@ -30,7 +30,7 @@ using testing::type_of;
 
 class GroupBy : public testing::EngineTest {
  protected:
-  /// All of them in a full run; else the CPU and one way of each device, the ways taking turns.
+  /// All paths in a full run; else the CPU and one strategy of each device, the strategies taking turns.
   static std::vector<GroupByOptions> paths_of_turn(std::uint64_t turn) {
     auto all = all_paths<GroupByOptions>();
     if (testing::full_tests()) return all;

@@ -49,7 +49,7 @@ class TemporaryFolder {
   std::filesystem::path path_;
 };
 
-/// For its lifetime, permissions count for the superuser too.
+/// Has permissions count for the superuser, too, during its lifetime.
 class OrdinaryUser {
  public:
   OrdinaryUser() {

@@ -1,4 +1,4 @@
-// Which columns Parquet holds as differences.
+// The choice of columns that Parquet holds as differences.
 #include "io/parquet/column_sample.hpp"
 
 #include <arrow/api.h>

@@ -1,4 +1,4 @@
-// What the CSV reader makes of text, and which line it complains about.
+// Tables that the CSV reader makes of text, and the lines that its errors name.
 #include <gmock/gmock.h>
 
 #include "io/table_stream.hpp"
@@ -139,7 +139,7 @@ TEST_F(Csv, NamesTheValueThatIsNotUtf8) {
   EXPECT_EQ(others->num_rows(), 1);
 }
 
-/// What a stream gives does not depend on where a column shows its type.
+/// A stream's types do not depend on the row where a column shows its type.
 TEST_F(Csv, StreamsHaveTheTypesOfAllRows) {
   std::string text = "a,b\n";
   for (int i = 0; i < 1'000'000; ++i) text += "12345,\n";

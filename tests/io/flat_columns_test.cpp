@@ -252,7 +252,7 @@ TEST_F(FlatColumns, CutOff) {
   }
 }
 
-/// What lies behind a boundary is told from what lies at it, in slices, too.
+/// Values behind a boundary are told from values at it, in slices, too.
 TEST(FileValues, IndicesAndDigitsAreChecked) {
   auto const is_valid = [](std::shared_ptr<arrow::ArrayData> const& data) {
     return FileDictionaries().validate({batch({{"x", arrow::MakeArray(data)}})}, 1).ok();

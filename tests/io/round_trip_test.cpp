@@ -1,4 +1,4 @@
-// What is written is read back, for every type that a format can hold.
+// Tables that are written are read back, with every type that a format can hold.
 #include <gmock/gmock.h>
 #include <parquet/file_reader.h>
 
@@ -58,7 +58,7 @@ std::vector<Column> interval_columns() {
           {"all", array(month_day_nano_interval(), "[[1, 2, 3], [-1, 0, 5], null, [0, 0, 0]]")}};
 }
 
-/// What the Parquet format stores instead, where it has no such type.
+/// The type that the Parquet format stores in place of one that it does not have.
 std::shared_ptr<arrow::DataType> parquet_type(std::shared_ptr<arrow::DataType> const& type) {
   if (type->Equals(arrow::time32(arrow::TimeUnit::SECOND))) return arrow::time32(arrow::TimeUnit::MILLI);
   if (type->Equals(arrow::timestamp(arrow::TimeUnit::SECOND))) return arrow::timestamp(arrow::TimeUnit::MILLI);

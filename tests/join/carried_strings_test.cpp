@@ -28,7 +28,7 @@ std::string some_bytes(std::size_t length, std::mt19937_64& random) {
   return text;
 }
 
-/// What is carried, and what is not: strings up to 7, 15 and 16 bytes, of each layout, and one with nulls.
+/// Columns that are carried, and that are not: strings up to 7, 15 and 16 bytes, of each layout, and one with nulls.
 struct StringTable {
   std::size_t rows = 0;
   std::size_t batch_rows = 0;

@@ -129,7 +129,7 @@ TEST(ConditionKernel, GivesThePairsThatPassInOrder) {
       }
 }
 
-/// More pairs pass than are kept, so that they are found again.
+/// More pairs pass than are kept, so the kernel finds them again.
 TEST(ConditionKernel, CanBeEnteredAnywhere) {
   for (auto const range : {2U, 1'000U}) {
     Problem problem(610, 600, true, range);

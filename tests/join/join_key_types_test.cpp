@@ -118,7 +118,7 @@ Column booleans(DataType, Values const& values, std::int64_t) {
   return reference::make_booleans(converted);
 }
 
-/// One way to have a value in a column.
+/// A form in which a column may have a value.
 struct Form {
   DataType type;
   Column (*make)(DataType, Values const&, std::int64_t offset);

@@ -1,4 +1,4 @@
-// What tests of the kinds of join share.
+// Shared by the tests of the kinds of join.
 #pragma once
 
 #include <gtest/gtest.h>

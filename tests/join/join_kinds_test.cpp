@@ -386,7 +386,7 @@ TEST_F(JoinKinds, CancellingEndsRowsThatComeAlone) {
     }
 }
 
-/// What never enumerates pairs takes no longer where every row matches every other: 2.5 × 10^11 pairs.
+/// Joins without pairs take no longer where every row matches every other: 2.5 × 10^11 pairs.
 TEST_F(JoinKinds, RowsThatMatchAreFoundWithoutPairs) {
   std::mt19937_64 random(7);
   auto const table = TableOf{TypeId::int32, Values(500'000, 3), 0}.build(random);

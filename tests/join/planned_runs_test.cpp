@@ -1,4 +1,4 @@
-// What runs is the cheapest of what explain lists, with the same numbers: on random tables, rates and options.
+// The cheapest candidate that explain lists runs, with the same numbers: on random tables, rates and options.
 #include <gtest/gtest.h>
 
 #include <algorithm>

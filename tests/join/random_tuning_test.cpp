@@ -28,7 +28,7 @@ using testing::TestColumn;
 using testing::TestTable;
 using testing::type_of;
 
-/// One of its choices, or a number: the outermost ones often, the others by magnitude.
+/// A value of a knob: one of its choices, or a number, the outermost ones often, the others by magnitude.
 template <class Tuning>
 std::int64_t random_value(resolve::Knob<Tuning> const& knob, std::mt19937_64& random) {
   if (!knob.choices.empty()) return knob.choices[random() % knob.choices.size()].value;
@@ -48,7 +48,7 @@ Tuning random_tuning(std::span<resolve::Knob<Tuning> const> knobs, std::mt19937_
   return tuning;
 }
 
-/// What the keys of a table are.
+/// The content of a table's keys.
 enum class Content : std::uint8_t { no_rows, null_keys, one_row, equal_keys, dense_keys, sparse_keys };
 
 constexpr std::string_view kContents[] = {"no rows", "null keys", "one row", "equal keys", "dense keys", "sparse keys"};
@@ -83,7 +83,7 @@ Table random_table(Content content, std::size_t most_rows, std::mt19937_64& rand
 
 Content random_content(std::mt19937_64& random) { return static_cast<Content>(random() % std::size(kContents)); }
 
-/// So few that the smallest slices are not too many for a software device.
+/// Most rows with which the smallest slices are not too many for a software device.
 std::size_t most_rows(Path path, std::uint32_t slice_rows) {
   std::size_t const most = path == Path::cpu ? 250 : 40;
   return slice_rows == 0 ? most : std::min<std::size_t>(most, std::size_t{6} * slice_rows);

@@ -101,7 +101,7 @@ Batch batch_of(TypeId id, Values const& values, std::size_t skipped) {
   return {array.length, {array}, memory};
 }
 
-/// In two batches.
+/// A table of the values in two batches.
 Table table_of(TypeId id, Values const& values) {
   auto const half = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
   std::vector<Batch> batches;

@@ -1,4 +1,4 @@
-// What tests read of encoded keys.
+// Encoded keys as tests read them.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -30,7 +30,7 @@ inline std::uint64_t row_at(EncodedKeys const& keys, std::uint64_t i) {
   return keys.row_ids.size_bytes() == 0 ? i : keys.row_ids.as<std::uint32_t>()[i];
 }
 
-/// What `min`, `max` and `common_low_bits` say has to hold for the words of keys of some columns.
+/// Checks that `min`, `max` and `common_low_bits` hold for the words of keys of some columns.
 inline void expect_statistics(EncodedKeys const& keys, std::size_t num_columns = 1) {
   if (keys.num_rows == 0) return;
   auto min = word_at(keys, 0);

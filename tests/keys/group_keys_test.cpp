@@ -337,7 +337,7 @@ TEST(ValueDictionary, CanBeCancelled) {
   EXPECT_EQ(codes.error().code(), ErrorCode::cancelled);
 }
 
-/// What a sample tells beside what encoding gives.
+/// The outline of a sample, beside that of encoding.
 struct Outlines {
   GroupKeyOutline sampled;
   GroupKeyOutline encoded;

@@ -101,7 +101,7 @@ TEST(KeyDecoder, KeysOfSeveralWords) {
   expect_round_trip({few, names, few}, KeyForm::words);
 }
 
-/// As many rows as tasks, and what they write at once, begin and end at.
+/// Numbers of rows at which tasks, and pieces that they write at once, begin and end.
 TEST(KeyDecoder, StringsOfEveryLength) {
   expect_round_trip({reference::make_strings({"", "", ""})});
   expect_round_trip({reference::make_strings({"", std::nullopt, ""})});

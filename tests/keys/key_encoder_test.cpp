@@ -81,7 +81,7 @@ std::vector<std::size_t> first_columns(std::size_t count) {
   return columns;
 }
 
-/// What a row was encoded to: all its words.
+/// All words to which a row was encoded.
 struct Row {
   std::size_t table = 0;
   std::uint64_t row = 0;

@@ -115,7 +115,7 @@ Cells expected_cells(Cells const& source, std::vector<RowId> const& ids) {
   return expected;
 }
 
-/// What a consumer may rely on, besides the values.
+/// Checks what a consumer may rely on, besides the values.
 void expect_well_formed(Batch const& batch, Schema const& schema) {
   ASSERT_EQ(batch.columns.size(), schema.size());
   for (std::size_t c = 0; c < schema.size(); ++c) {

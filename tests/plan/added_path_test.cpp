@@ -95,7 +95,7 @@ TEST_F(AddedPath, HasAValueAndANameOfItsOwn) { EXPECT_THROW(plan::add_path(testi
 
 int num_searches = 0;
 
-/// What fails once need not fail again: a run that names the path looks for its devices anew, others do not.
+/// A search that failed once need not fail again: a run that names the path looks for its devices anew, others do not.
 TEST_F(AddedPath, DevicesThatWereNotFoundAreLookedForAgain) {
   static contract::PathRow const kWithoutDevices{
       .path = static_cast<Path>(static_cast<int>(kNestedLoops) + 1),

@@ -163,7 +163,7 @@ TEST(CostModel, ASoftwareDeviceIsNeverTakenUnasked) {
   }
 }
 
-/// What was the fastest where the rates were recorded: an H200, whose host has 16 threads.
+/// Choices are those that were the fastest on the machine of the rates: an H200, whose host has 16 threads.
 TEST(CostModel, ChoicesOfAnH200AreThoseMeasured) {
   RecordedMachine const recorded_machine("h200", "h200_host");
   auto const join_path = [&](contract::JoinShape shape) {
@@ -227,7 +227,7 @@ struct RecordedTimes {
   double global;
 };
 
-/// What the choice would have taken, in what the best of the recorded ones took.
+/// The time of the choice over that of the best recorded one.
 double regret(Plan const& plan, RecordedTimes const& times) {
   bool const is_global = plan.estimated.choices.find("method=global") != std::string::npos;
   auto const compute = is_global ? times.global : times.partitioned;

@@ -1,4 +1,4 @@
-// Which device a caller's words mean.
+// The device that a caller's words mean.
 #include "operators/plan/device_choice.hpp"
 
 #include <gmock/gmock.h>

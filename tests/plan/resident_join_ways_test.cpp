@@ -15,7 +15,7 @@ rates::DeviceRates h200() {
   return value_of(rates::read_recorded_device(std::string(GARUDA_TEST_CALIBRATIONS) + "/h200.json"));
 }
 
-/// As many rows a side, each with so many payload columns as wide as the key.
+/// A join of `rows` rows a side, each with so many payload columns as wide as the key.
 compute::ResidentJoinShape shape_of(double rows, double columns, double key_bytes, double match_ratio) {
   compute::ResidentJoinShape shape;
   shape.left = shape.right = {rows, columns * key_bytes, columns};

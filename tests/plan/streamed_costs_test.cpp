@@ -1,4 +1,4 @@
-// What whole tables on a device cost on recorded calibrations, beside what was measured there.
+// Costs of whole tables on a device by recorded calibrations, beside measurements there.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -44,7 +44,7 @@ double streamed_join_ns(RecordedMachine const& recorded_machine, StreamedJoin co
       placement::streamed_join_costs(shape, *machine.devices[0].measured, *machine.measured_host));
 }
 
-/// The cheapest of the ways without.
+/// The cheapest strategy without streaming.
 double others_ns(contract::JoinShape shape, RecordedMachine const& recorded_machine) {
   shape.threads = recorded_machine.machine.measured_host->threads;
   auto const planned = plan_join(shape, recorded_machine.machine, {});

@@ -17,7 +17,7 @@ ENGINE = garuda.Engine(path="cpu")
 GROUPS = ENGINE.group_by(T, "a")
 
 Call = Callable[[Any], Any]
-# By what an argument is called in messages: the call, and the values that it refuses.
+# The call and the values that it refuses, by an argument's name in messages.
 JOINS: dict[str, Call] = {
     "join": lambda **options: ENGINE.join(T, T, **{"on": "a", **options}),
     "join_stream": lambda **options: ENGINE.join_stream(T, T, **{"on": "a", **options}),
@@ -131,7 +131,7 @@ def test_most_threads() -> None:
 
 @pytest.mark.parametrize("module", ["polars", "duckdb", "dask", "ray"])
 def test_wrong_arguments_of_other_tools(module: str) -> None:
-    """Without a cluster: what is wrong is said before anything is sent anywhere."""
+    """Wrong arguments are refused without a cluster, before anything is sent anywhere."""
     import importlib
 
     tool: Any = pytest.importorskip(f"garuda.{module}")
@@ -185,7 +185,7 @@ def test_wrong_arguments_of_other_tools(module: str) -> None:
 
 
 def test_arguments_in_other_forms() -> None:
-    """What means the same is taken: NumPy's numbers, indexes and arrays of names, one name in place of a list."""
+    """Other forms of an argument are taken: NumPy's numbers, indexes and arrays of names, one name in place of a list."""
     expected = ENGINE.join(T, T, ["a", "s"], ordered=True).to_pydict()
     for on in (("a", "s", "a")[:2] and [("a", "a"), "s"], numpy.array(["a", "s"]), T.keys(), [["a", "a"], ["s", "s"]]):
         assert ENGINE.join(T, T, on, ordered=True).to_pydict() == expected

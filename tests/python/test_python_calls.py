@@ -312,7 +312,7 @@ for i in range(10**9):
 
 @pytest.mark.parametrize("dtype", ["int32", "int64"])
 def test_keys_that_change_meanwhile(dtype: str) -> None:
-    """By another thread of the caller's: rows mean nothing then, but nothing beyond the tables is touched."""
+    """Another thread changes the data of a call: rows mean nothing then, but nothing beyond the tables is touched."""
     done = subprocess.run([sys.executable, "-c", CHANGED, dtype], env=environment(), capture_output=True, text=True, timeout=100, check=False)
     assert done.returncode == 0, done.stderr
 

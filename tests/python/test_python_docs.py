@@ -1,4 +1,4 @@
-"""What the documents, docstrings, the notebook and the demo show, is so; the types hold."""
+"""Documents, docstrings, the notebook and the demo show what happens; the types hold."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ def cells_of_notebook() -> list[str]:
 
 
 def test_the_notebook(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Its cells in their order; what they end with is shown as a notebook shows it."""
+    """Runs the notebook's cells in their order, and shows their last values as a notebook does."""
     names: dict[str, object] = {}
     for number, cell in enumerate(cells_of_notebook()):
         tree = ast.parse(cell)

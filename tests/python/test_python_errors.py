@@ -95,7 +95,7 @@ assert garuda.join(T, T, on="a").to_pydict() == T
 @pytest.mark.parametrize("path", ["graphics", "compute", "cuda"])
 @pytest.mark.parametrize("lacks", ["driver", "loader"])
 def test_a_path_says_what_the_machine_lacks(path: str, lacks: str, tmp_path: pathlib.Path) -> None:
-    """And a query that names no path runs there, on the CPU."""
+    """A query that names no path runs on the CPU where there is no device."""
     variables = environment(VK_ICD_FILENAMES=NO_FILE, VK_DRIVER_FILES=NO_FILE)
     words = "no Vulkan (driver|device) on this machine"  # some loaders make an instance without a driver
     if lacks == "loader":
@@ -158,7 +158,7 @@ def test_progress_and_its_end() -> None:
 
 
 def test_progress_bars(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    """By tqdm and rich where they are installed, else a line in a terminal and nothing elsewhere."""
+    """Progress is shown by tqdm and rich where they are installed, else by a line in a terminal."""
     from garuda import _progress
 
     big = garuda.table({"a": range(1_000_000)})

@@ -16,7 +16,7 @@ from random_tables import examples, key_types, number_types, sorted_rows, tables
 
 connection = duckdb.connect()
 
-# By function: what Polars says of column v0.
+# Polars' expression of column v0 for each function.
 POLARS = {
     "count": polars.col("v0").count(),
     "sum": polars.when(polars.col("v0").count() > 0).then(polars.col("v0").cast(polars.Float64).sum()),
@@ -33,7 +33,7 @@ POLARS = {
     "last": polars.col("v0").drop_nulls().last(),
     "any": polars.col("v0").drop_nulls().first(),
 }
-# By function: what DuckDB says of v0 and v1; None: one value decides.
+# DuckDB's expression of v0 and v1 for each function; None: one value decides.
 DUCKDB = {
     ("covar", "v1"): "covar_samp(v0, v1)",
     ("covar_pop", "v1"): "covar_pop(v0, v1)",

@@ -72,7 +72,7 @@ def test_joins_that_stay(installed) -> None:
 
 
 def outcome(call):
-    """What a call gives, or the error that it raises."""
+    """The result of a call, or the error that it raises."""
     try:
         made = call()
     except Exception as error:

@@ -200,7 +200,7 @@ def test_an_interrupt_between_polars_and_the_engine_is_one(monkeypatch: pytest.M
 
 @pytest.mark.parametrize("how", ["inner", "left", "full"])
 def test_keys_are_still_validated(how: Any) -> None:
-    """What `validate` asks for is not in the plan that others are shown."""
+    """Plans that are shown to others do not have what `validate` asks for."""
     with pytest.raises(polars.exceptions.ComputeError, match="1:1 validation"):
         left.join(right, on="a", how=how, validate="1:1").group_by("y").agg(col("x").sum()).collect(engine=ALWAYS)
 

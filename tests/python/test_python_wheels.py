@@ -1,4 +1,4 @@
-"""Which interpreters ./dev wheel builds with, which wheels serve which, and what makes it fail; nothing is built here."""
+"""The interpreters that ./dev wheel builds with, the wheels that serve each, and its failures; nothing is built here."""
 
 from __future__ import annotations
 

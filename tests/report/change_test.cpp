@@ -1,4 +1,4 @@
-// Which differences between two reports are noise: by hand, and by simulated reports whose cells drift between visits.
+// Differences between two reports that are noise: by hand, and by simulated reports whose cells drift between visits.
 #include "report/change.hpp"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// What a report makes of the host's files, of texts that name paths, and of the time it has.
+// A report's use of the host's files, of texts that name paths, and of its time.
 #include "report/report.hpp"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// What one run reports of several: sums are added, greatest values stay greatest values.
+// One run's report of several: sums are added, greatest values stay greatest values.
 #include "operators/run/run_recorder.hpp"
 
 #include <gtest/gtest.h>

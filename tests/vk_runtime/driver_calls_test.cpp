@@ -1,4 +1,4 @@
-// What happens to the outcomes of driver calls, with a driver made of lambdas.
+// Outcomes of driver calls as results, with a driver made of lambdas.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -36,7 +36,7 @@ TEST_F(InstanceTest, TraitsDescribeTheDriverOfThisRun) {
   EXPECT_EQ(physical_.extensions, again.extensions);
 }
 
-/// As a program does that makes an engine for every query: loaders that unload drivers in between fail after some 27.
+/// A program may make an engine for every query: loaders that unload drivers in between fail after some 27.
 TEST(Instance, CanBeCreatedAgainAndAgain) {
   for (int i = 0; i < 64; ++i) {
     auto const instance = Instance::create();

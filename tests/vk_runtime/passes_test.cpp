@@ -265,7 +265,7 @@ TEST_F(PassesTest, DispatchesMoreGroupsThanAnAxisHolds) {
   for (std::uint32_t i = 0; i < 100; ++i) EXPECT_EQ(values[i], 2 * i + 5);
 }
 
-/// What constants.comp writes of kA, kB, kFlag, kReal, kOther and a workgroup of so many.
+/// The words that constants.comp writes for kA, kB, kFlag, kReal, kOther and a workgroup of so many.
 std::vector<std::uint32_t> given_by_constants(std::uint32_t a, std::uint32_t b, bool flag, float real, bool other,
                                               std::uint32_t group) {
   std::uint32_t squares = 0;

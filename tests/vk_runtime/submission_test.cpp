@@ -193,7 +193,7 @@ TEST_F(SubmissionTest, PhasesPastTheCapacityAreCounted) {
   EXPECT_EQ(timer.dropped_phases(), 1U);
 }
 
-/// What only the validation layer sees.
+/// Faults that only the validation layer sees.
 class ValidationTest : public DeviceTest {
  protected:
   void SetUp() override {

@@ -12,7 +12,7 @@
 
 namespace garuda::testing {
 
-/// Which words columns have.
+/// The words that columns have.
 enum class WordPattern : std::uint8_t {
   few,       ///< of twenty, in the middle of all
   spread,    ///< of as many as there are rows

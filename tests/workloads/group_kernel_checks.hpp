@@ -1,4 +1,4 @@
-// What every path's group-by kernel owes the driver, checked on one slice.
+// Checks that every path's group-by kernel has to pass, on one slice.
 #pragma once
 
 #include <cstdint>

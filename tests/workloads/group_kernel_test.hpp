@@ -33,7 +33,7 @@ inline constexpr std::array kShapes{
     KeyShape{0, 2, false, false},  KeyShape{0, 3, false, false}, KeyShape{0, 4, false, true},
     KeyShape{0, 5, false, false},  KeyShape{0, 9, false, false}, KeyShape{0, 31, false, false}};
 
-/// What tests of the device paths share, over the fixture that opens the device.
+/// Shared by the tests of the device paths, over the fixture that opens the device.
 template <class DeviceTest>
 class GroupKernelTestOn : public DeviceTest {
  protected:
@@ -160,7 +160,7 @@ class GroupKernelTestOn : public DeviceTest {
     EXPECT_EQ(ids, (std::vector<std::uint32_t>{0, 1, 2, 0, 1, 3}));
   }
 
-  /// What opening a backend or beginning a slice is refused with.
+  /// The code with which opening a backend or beginning a slice is refused.
   static ErrorCode refusal(Open const& open, GroupByTuning const& tuning, GroupCase const& group_case) {
     GroupProblem const problem(group_case);
     contract::GroupByBackendOptions options;

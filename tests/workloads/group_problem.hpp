@@ -22,7 +22,7 @@ enum class GroupPattern : std::uint8_t {
 };
 inline constexpr std::uint32_t kNumGroupPatterns = 7;
 
-/// What keys look like.
+/// The shape of keys.
 struct KeyShape {
   std::uint32_t bits = 32;  ///< of packed keys: 32 or 64; 0: words
   std::uint32_t words = 0;  ///< of keys of several words; bits == 0 and words == 0: no keys

@@ -22,7 +22,7 @@ using reference::timed;
 using reference::typed;
 using Generator = std::mt19937_64;
 
-/// What is drawn from, and what a column of it is called and compared with.
+/// A kind of column: its name, its type, and constants that it is compared with.
 struct Kind {
   std::string name;
   DataType type;

@@ -20,7 +20,7 @@ struct TestColumn {
   std::vector<bool> valid;
 };
 
-/// What a test table's batches keep alive.
+/// Memory that a test table's batches keep alive.
 struct TestBuffers {
   std::vector<std::shared_ptr<void const>> values;
   std::vector<std::vector<std::uint8_t>> bitmaps;

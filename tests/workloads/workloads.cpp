@@ -30,7 +30,7 @@ class Random {
   explicit Random(std::uint64_t seed) : generator_(seed) {}
   std::uint64_t bits() { return generator_(); }
   std::uint64_t below(std::uint64_t bound) { return generator_() % bound; }
-  /// In [0, 1).
+  /// A random number in [0, 1).
   double fraction() { return static_cast<double>(generator_() >> 11) * 0x1p-53; }
   void shuffle(Words& words) {
     for (std::size_t i = words.size(); i > 1; --i) std::swap(words[i - 1], words[below(i)]);

@@ -30,7 +30,7 @@ enum class KeyPattern : std::uint8_t {
 inline constexpr std::size_t kNumKeyPatterns = 11;
 std::string_view to_string(KeyPattern pattern) noexcept;
 
-/// Which sides have nulls: about an eighth of the rows.
+/// The sides that have nulls: about an eighth of the rows.
 enum class Nulls : std::uint8_t { none, left, right, both };
 inline constexpr std::size_t kNumNulls = 4;
 std::string_view to_string(Nulls nulls) noexcept;
