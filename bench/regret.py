@@ -37,8 +37,8 @@ COMMAND = pathlib.Path(os.environ.get("GARUDA_COMMAND", pathlib.Path(__file__).p
 MOST_MEDIAN, MOST_WORST = 1.15, 1.5
 MOST_GRAPHICS_ROWS = 1_000_000
 MOST_DEVICE_GRAPHICS_ROWS = 1 << 22
-# Runs that are timed of each choice, by the workload's rows. What takes microseconds wavers between threads that sleep
-# and threads that do not, by more than choices differ: its median needs hundreds.
+# Timed runs of each choice, by the workload's rows. Runs of microseconds waver between threads that sleep and threads
+# that do not, by more than choices differ: their median needs hundreds.
 REPETITIONS = {20_000: 401, 200_000: 61, 3_000_000: 9}
 GRAPHICS_REPETITIONS = {20_000: 41}
 FEWEST_REPETITIONS = 5

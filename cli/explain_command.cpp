@@ -1,5 +1,4 @@
-// `garuda explain`: the plan, without its execution; what it takes on the command line. What it does:
-// files/explain_run.
+// `garuda explain` on the command line: the plan, without its execution. files/explain_run makes it.
 #include <memory>
 
 #include "cli/arguments/group_by_arguments.hpp"

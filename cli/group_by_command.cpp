@@ -1,4 +1,4 @@
-// `garuda group-by`: what it is on the command line, and how it begins. What it does then: files/group_by_run.
+// `garuda group-by` on the command line, and how it begins. files/group_by_run does the rest.
 #include <memory>
 
 #include "cli/arguments/group_by_arguments.hpp"

@@ -1,4 +1,4 @@
-// `garuda join`: what it is on the command line, and how it begins. What it does then: files/join_run.
+// `garuda join` on the command line, and how it begins. files/join_run does the rest.
 #include <memory>
 
 #include "cli/arguments/join_arguments.hpp"

@@ -53,7 +53,7 @@ class KeptMemory::OwnSpans {
     return {};
   }
 
-  /// False: not while threads keep nothing. What takes too much with it, the oldest ones, goes to all.
+  /// Keeps a span; the oldest ones that are too much with it go to all threads. False: threads keep nothing.
   bool keep(Span span) noexcept {
     // Where there was no room for one more thread there may be with another limit.
     if (!is_listed_ && seen_limits_ != all_.limits_) {

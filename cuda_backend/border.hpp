@@ -35,7 +35,7 @@ inline std::int32_t report(GarudaCudaCode code, std::string_view sentence, Garud
   return code;
 }
 
-/// Calls `body`, which returns a Result<void>. What it throws is reported, too: a bug, unless host memory ran out.
+/// Calls `body`, which returns a Result<void>. Exceptions are reported, too: a bug, unless host memory ran out.
 template <class Body>
 std::int32_t guarded(GarudaCudaError* error, Body const& body) noexcept {
   try {

@@ -8,8 +8,8 @@
 
 namespace garuda::io {
 
-/// Returns `batch` with copies of its columns that have unions in them. Of a slice of a union Arrow's IPC writer (26.0)
-/// writes types and offsets in multiples of 64 bytes, whether the buffer ends before or not.
+/// Returns `batch` with copies of its columns that have unions in them. Arrow's IPC writer (26.0) writes types and
+/// offsets of a union's slice in multiples of 64 bytes, whether the buffer ends before or not.
 arrow::Result<std::shared_ptr<arrow::RecordBatch>> with_own_unions(std::shared_ptr<arrow::RecordBatch> batch);
 
 /// Bytes that the values of `column` take in its buffers, those of dictionaries included. Arrow's own function (26.0)

@@ -46,8 +46,8 @@ struct FileField {
   bool without_values = false;  ///< CSV: no value seen in the first block, so the type is a guess
 };
 
-/// Reads the columns' names and types, of the first file and of folders. Of a CSV file, the types are those that the
-/// first block suggests. Errors: usage (unknown extension); invalid_input (missing, not readable, or not what its
+/// Reads the columns' names and types, of the first file and of folders. A CSV file's types are those that its first
+/// block suggests. Errors: usage (unknown extension); invalid_input (missing, not readable, or not what its
 /// extension says).
 Result<std::vector<FileField>> read_fields(TableFiles const& files);
 

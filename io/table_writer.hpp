@@ -29,9 +29,8 @@ struct WriteOptions {
 /// file on any number of threads. Move-only.
 class TableWriter {
  public:
-  /// For whoever waits for something else before writing to `path`: a row is written to nowhere, and what Arrow sets up
-  /// when it first writes such a format is there (CSV: 1.5 ms). What fails here fails again, and is said, when it is
-  /// wanted.
+  /// Prepares for writing to `path` while the caller waits for something else: a row is written to nowhere, which sets
+  /// up what Arrow needs when it first writes such a format (CSV: 1.5 ms). A failure is told when writing fails again.
   static void prepare(std::filesystem::path const& path);
 
   /// Errors: usage (unknown extension, a compression that the format does not have); output, naming the file;

@@ -77,7 +77,7 @@ void count_digits(Word const* keys, std::size_t count, DigitBits digit, std::uin
   }
 }
 
-/// A value of kWidth bytes; of 4 and 8 bytes a number. Of no bytes: nothing.
+/// A value of kWidth bytes: a number for 4 and 8 bytes, nothing for none.
 template <std::size_t kWidth>
 struct ElementOf {
   struct Type {
@@ -204,8 +204,8 @@ struct SlotsOf<kWidth, kWidth> {
   using Type = PairSlots<kWidth>;
 };
 
-/// As many words as a register has, and pairs of them: compilers make poor code of wider vectors. Of every four words,
-/// `first_pairs` are of the first two, `last_pairs` of the others: such shuffles stay within parts of a register.
+/// As many words as a register has, and pairs of them: compilers make poor code of wider vectors. `first_pairs` are of
+/// the first two of every four words, `last_pairs` of the others: such shuffles stay within parts of a register.
 #ifdef __AVX2__
 constexpr std::size_t kWordsAtOnce = 8;
 using WordVector = std::uint32_t __attribute__((vector_size(4 * kWordsAtOnce)));

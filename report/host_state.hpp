@@ -17,7 +17,7 @@ struct HostState {
   bool knows_throttling = false;
 };
 
-/// Reads /sys, or what lies in `sys`. What is not there is not known; never fails.
+/// Reads /sys, or the folder `sys`. Values that are not there are unknown; never fails.
 HostState read_host_state(std::filesystem::path const& sys = "/sys");
 
 /// {"system", "architecture", "processor", "threads", "memory_bytes", "power", "governor", "hottest_celsius": [before,

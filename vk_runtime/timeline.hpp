@@ -43,8 +43,8 @@ class Timeline {
   ~Timeline();
 
   /// Submits `commands`, to start after every ticket of `waits`; returns the ticket of its completion. Submissions of
-  /// one timeline reach their tickets in order. What one submission wrote becomes visible to a later one of the same
-  /// queue by barriers, as within one submission; to other queues by waiting for the ticket. Does not block. Errors:
+  /// one timeline reach their tickets in order. Writes of a submission become visible to a later one of the same queue
+  /// by barriers, as within one submission; to other queues by waiting for the ticket. Does not block. Errors:
   /// device_failure, out_of_memory.
   Result<Ticket> submit(std::span<VkCommandBuffer const> commands, std::span<Ticket const> waits = {});
 

@@ -17,8 +17,8 @@ QUICK = 1 << 10
 
 @dataclasses.dataclass(frozen=True)
 class Workload:
-    """One line of the table. `rows` and `groups` are options of `garuda bench` whose numbers `--quick` divides. What is
-    not `by_default` is measured only when it is named: it asks for another machine than the others."""
+    """One line of the table. `rows` and `groups` are options of `garuda bench` whose numbers `--quick` divides. A workload
+    that is not `by_default` is measured only when it is named: it asks for another machine than the others."""
 
     name: str
     title: str

@@ -34,8 +34,8 @@ Result<KeyType> parse_key_type(std::string_view text);
 std::string_view to_string(KeyType type) noexcept;
 
 /// The left side is the one with the primary key: d = ceil(rows_left / multiplicity) distinct keys in random order,
-/// each on `multiplicity` rows (some on one less when that does not divide). Of the right rows, round(match_ratio ×
-/// rows_right) draw from them, the others hold keys that the left side does not.
+/// each on `multiplicity` rows (some on one less when that does not divide). round(match_ratio × rows_right) of the
+/// right rows draw from them, the others hold keys that the left side does not.
 struct JoinWorkload {
   std::uint64_t rows_left = 0;
   std::uint64_t rows_right = 0;

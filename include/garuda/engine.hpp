@@ -127,8 +127,8 @@ class Engine {
   void release_host_memory();
 
   /// Measures the host and the devices that `options` name, keeps the rates in the calibration folder and plans with
-  /// them from now on. What is late for ten seconds each is measured in one run a rate. Blocks. Returns what was
-  /// measured.
+  /// them from now on. Rates that are late for ten seconds a device are measured in one run each. Blocks. Returns the
+  /// rates.
   /// Errors: no_device, usage for a name of several devices, output when a file cannot be written, cancelled,
   /// out_of_memory, device_failure.
   Result<std::vector<CalibrationInfo>> calibrate(CalibrateOptions const& options = {});

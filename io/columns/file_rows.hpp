@@ -48,8 +48,8 @@ class FolderColumns {
 Result<std::vector<int>> fit_schema(arrow::Schema const& wanted, std::string const& wanted_path,
                                     arrow::Schema const& schema, std::string const& path);
 
-/// Whether two files have the same columns, those that nobody reads included. What types they have in CSV is not known
-/// then. Errors: as fit_schema.
+/// Checks that two files have the same columns, those that nobody reads included, whose types are not known in CSV.
+/// Errors: as fit_schema.
 Result<void> check_all_columns(arrow::Schema const& wanted, std::filesystem::path const& wanted_path,
                                arrow::Schema const& schema, std::filesystem::path const& path);
 

@@ -11,8 +11,8 @@
 
 namespace garuda::resolve {
 
-/// A group-by resolved against its table, and what it may run on. What the view and `devices` refer to outlives every
-/// result.
+/// A group-by resolved against its table, and the devices that it may run on. The view and `devices` refer to objects
+/// that outlive every result.
 struct GroupByRequest {
   TableView table;
   GroupBySpec spec;

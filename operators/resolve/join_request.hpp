@@ -13,8 +13,8 @@
 
 namespace garuda::resolve {
 
-/// A join resolved against its tables, and what it may run on. What the views and `devices` refer to outlives every
-/// result.
+/// A join resolved against its tables, and the devices that it may run on. The views and `devices` refer to objects
+/// that outlive every result.
 struct JoinRequest {
   TableView left;
   TableView right;

@@ -82,7 +82,7 @@ class CopyTeam {
   /// Drops what was not begun, and waits for the rest.
   ~CopyTeam();
 
-  /// Starts `copies`, on the device after `after`. What they refer to stays in place until wait() returned.
+  /// Starts `copies`, on the device after `after`. Their memory stays in place until wait() returned.
   std::shared_ptr<CopyGroup> start(std::vector<HostCopy> copies, Ticket after = {});
 
   /// Waits until the host has done its part. On the way up returns tickets to wait for; on the way down the host memory

@@ -26,7 +26,7 @@ struct ResourceUse {
 /// sampled ones mean texelFetch.
 namespace use {
 
-/// Nothing before: a new resource, or old contents not wanted. As a producer only.
+/// Nothing came before: the resource is new, or its contents are not wanted. Only for producers.
 inline constexpr ResourceUse kUndefined{};
 
 inline constexpr ResourceUse kHostWrite{VK_PIPELINE_STAGE_2_HOST_BIT, VK_ACCESS_2_HOST_WRITE_BIT};

@@ -64,7 +64,7 @@ Result<contract::AggregateState> GroupBySlice::aggregate(vulkan::DeviceGroups& g
   return state;
 }
 
-// Counted once for all columns. What the passes need besides goes at once.
+// Counts the rows of groups, once for all columns. Memory of the passes is given back at once.
 Result<void> GroupBySlice::count_rows(vulkan::DeviceGroups& groups) {
   if (groups.group_rows) return {};
   GARUDA_TRY_ASSIGN(auto group_rows, context_.buffer(std::uint64_t{groups.num_groups} * 4, "rows of groups"));

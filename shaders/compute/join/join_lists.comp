@@ -13,8 +13,8 @@
 #include "chunk_table.glsl"
 #include "joined_rows.glsl"
 
-// Shared memory once probe rows have been looked up. Of each subgroup, by the number of its probe row among those that
-// have matches: where the row's matches begin less its first pair; keys; values. Of the build chunk: values by place.
+// Shared memory once probe rows have been looked up. Each subgroup has, by the number of its probe row among those that
+// have matches: where the row's matches begin less its first pair; keys; values. The build chunk has values by place.
 // Other columns take the place of these, a word at a time.
 const uint kStarts = 0u;
 const uint kStage = kChunk;

@@ -46,7 +46,7 @@ struct ExpandRowsPush {
   uint capacity;  // rows that the columns hold
 };
 
-/// Marks rows that have a match. Of the build side in two passes: the first rows of their keys, then all rows of these.
+/// Marks rows that have a match. The build side takes two passes: the first rows of their keys, then all rows of these.
 struct SortedMarksPush {
   device_address build_keys;  // ascending
   device_address firsts;
