@@ -31,7 +31,7 @@ JoinBlocks::JoinBlocks(Engine& engine, FileJoin const& request, MemoryShare cons
       left_(std::move(left)),
       right_(std::move(right)) {
   for (auto const side : {Side::right, Side::left})
-    if (parts_.alone(side) != contract::Alone::none) passes_.push_back(side);
+    if (parts_.rows(side) != contract::SideRows::none) passes_.push_back(side);
   // Of an inner join the lighter side is read once, the other one as often as the lighter one has blocks.
   if (is_inner())
     passes_.push_back(share_.weight(left_.rows.volume()) <= share_.weight(right_.rows.volume()) ? Side::left
@@ -39,7 +39,7 @@ JoinBlocks::JoinBlocks(Engine& engine, FileJoin const& request, MemoryShare cons
 }
 
 bool JoinBlocks::is_inner() const noexcept {
-  return parts_.left == contract::Alone::none && parts_.right == contract::Alone::none;
+  return parts_.left == contract::SideRows::none && parts_.right == contract::SideRows::none;
 }
 
 /// What is joined with rows that match, and with those that do not and nothing: of a full join each pass is that of one
@@ -84,7 +84,7 @@ Result<std::optional<TablePair>> JoinBlocks::next() {
       continue;
     }
     outer_block_.clear();
-    if (is_inner() || rest_->num_rows() == 0 || parts_.alone(outer_side_) == contract::Alone::matched) continue;
+    if (is_inner() || rest_->num_rows() == 0 || parts_.rows(outer_side_) == contract::SideRows::matched) continue;
     GARUDA_TRY_ASSIGN(auto nothing, of(other_side(outer_side_)).input->to_table({}));
     return pair_of(*std::exchange(rest_, std::nullopt), std::move(nothing), kept_bytes());
   }
@@ -118,7 +118,7 @@ Result<std::optional<TablePair>> JoinBlocks::match(io::ArrowBatches inner_block)
   GARUDA_TRY_ASSIGN(auto inner, of(other_side(outer_side_)).input->to_table(std::move(inner_block)));
   GARUDA_TRY_ASSIGN(auto outer, of(outer_side_).input->to_table(outer_block_));
   if (is_inner()) return pair_of(std::move(outer), std::move(inner), outer_bytes_ + inner_bytes);
-  bool const gives_pairs = gives_pairs_ && (parts_.pairs || parts_.alone(outer_side_) != contract::Alone::unmatched);
+  bool const gives_pairs = gives_pairs_ && (parts_.pairs || parts_.rows(outer_side_) != contract::SideRows::unmatched);
   std::optional<Table> matched;
   if (gives_pairs) {
     // In pairs a row comes as often as it has matches, else once.

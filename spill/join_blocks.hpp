@@ -32,10 +32,10 @@ struct PartitionSide {
   TableInput const* input = nullptr;
 };
 
-/// Cuts the join of a partition that does not fit. An inner join is that of every pair of blocks. A row comes alone
-/// only when no block of the other side has a match: so that side whose rows do is the outer one, and of each of its
-/// blocks the rows without a match yet (`rest_`) are kept while the inner blocks pass; a pair is then made of the rows
-/// that match alone. A full join makes a second pass for the right side, without pairs.
+/// Cuts the join of a partition that does not fit. An inner join is that of every pair of blocks. A row is unmatched
+/// only when no block of the other side has a match. So the side whose unmatched rows are wanted is the outer one, and
+/// the rows of each of its blocks without a match yet (`rest_`) are kept while the inner blocks pass; a pair is then
+/// made of the rows that match and no others. A full join makes a second pass for the right side, without pairs.
 class JoinBlocks {
  public:
   /// `engine` and `request` must outlive this.

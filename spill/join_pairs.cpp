@@ -165,10 +165,7 @@ Result<std::vector<SpillFile>> JoinPairs::split(Side side, NextBatch const& next
 }
 
 /// Whether rows without a match are in the result.
-bool JoinPairs::gives_unmatched(Side side) const noexcept {
-  auto const alone = parts_.alone(side);
-  return alone == contract::Alone::unmatched || alone == contract::Alone::all;
-}
+bool JoinPairs::gives_unmatched(Side side) const noexcept { return parts_.gives_unmatched(side); }
 
 /// The partition that is to come first is pushed last.
 void JoinPairs::push(std::vector<SpillFile> left, std::vector<SpillFile> right, std::uint32_t level,

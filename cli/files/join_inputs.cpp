@@ -155,8 +155,7 @@ std::optional<io::WantedValues> range_of(TableView table, std::string const& col
 
 /// Values that the keys of a table leave of the other one, of side `side`, where its unmatched rows do not come.
 std::optional<io::WantedValues> wanted_values(JoinRequest const& request, TableView other, Side side) {
-  auto const alone = contract::parts_of(request.spec.kind).alone(side);
-  if (alone == contract::Alone::unmatched || alone == contract::Alone::all) return std::nullopt;
+  if (contract::parts_of(request.spec.kind).gives_unmatched(side)) return std::nullopt;
   for (auto const& [left, right] : request.spec.on) {
     auto range = range_of(other, side == Side::left ? right : left);
     if (!range) continue;

@@ -8,7 +8,7 @@
 namespace garuda {
 namespace {
 
-using contract::Alone;
+using contract::SideRows;
 
 struct KindRow {
   std::string_view name;
@@ -16,13 +16,13 @@ struct KindRow {
 };
 
 /// In the order of JoinKind.
-constexpr std::array kKinds{KindRow{"inner", {true, Alone::none, Alone::none}},
-                            KindRow{"left", {true, Alone::unmatched, Alone::none}},
-                            KindRow{"right", {true, Alone::none, Alone::unmatched}},
-                            KindRow{"full", {true, Alone::unmatched, Alone::unmatched}},
-                            KindRow{"semi", {false, Alone::matched, Alone::none}},
-                            KindRow{"anti", {false, Alone::unmatched, Alone::none}},
-                            KindRow{"mark", {false, Alone::all, Alone::none}}};
+constexpr std::array kKinds{KindRow{"inner", {true, SideRows::none, SideRows::none}},
+                            KindRow{"left", {true, SideRows::unmatched, SideRows::none}},
+                            KindRow{"right", {true, SideRows::none, SideRows::unmatched}},
+                            KindRow{"full", {true, SideRows::unmatched, SideRows::unmatched}},
+                            KindRow{"semi", {false, SideRows::matched, SideRows::none}},
+                            KindRow{"anti", {false, SideRows::unmatched, SideRows::none}},
+                            KindRow{"mark", {false, SideRows::all, SideRows::none}}};
 
 KindRow const& row_of(JoinKind kind) noexcept { return kKinds[static_cast<std::size_t>(kind)]; }
 

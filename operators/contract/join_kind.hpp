@@ -1,4 +1,4 @@
-// What the kinds of join give, as data: pairs of rows, and rows of a side that come alone.
+// What the kinds of join give, as data: pairs of rows, and rows of one side without a row of the other.
 #pragma once
 
 #include <cstdint>
@@ -7,8 +7,9 @@
 
 namespace garuda::contract {
 
-/// Rows of a side that come in the result without one of the other side.
-enum class Alone : std::uint8_t {
+/// The rows of one side that the result has without a row of the other side: unmatched rows of outer and anti joins,
+/// matched rows of semi joins, all rows of mark joins.
+enum class SideRows : std::uint8_t {
   none,
   matched,    ///< those with a match
   unmatched,  ///< those without
@@ -17,25 +18,29 @@ enum class Alone : std::uint8_t {
 
 struct JoinParts {
   bool pairs = true;  ///< rows that match come in pairs
-  Alone left = Alone::none;
-  Alone right = Alone::none;
+  SideRows left = SideRows::none;
+  SideRows right = SideRows::none;
 
-  Alone alone(Side side) const noexcept { return side == Side::left ? left : right; }
+  SideRows rows(Side side) const noexcept { return side == Side::left ? left : right; }
+  /// Whether the result has the unmatched rows of `side`.
+  bool gives_unmatched(Side side) const noexcept {
+    return rows(side) == SideRows::unmatched || rows(side) == SideRows::all;
+  }
 };
 
 JoinParts parts_of(JoinKind kind) noexcept;
 
-/// Of `rows` rows, of which `matched` have a match, how many come alone.
+/// Counts the rows that `chosen` names among `rows` rows, `matched` of which have a match.
 template <class Number>
-constexpr Number num_alone(Alone alone, Number rows, Number matched) noexcept {
-  switch (alone) {
-    case Alone::none:
+constexpr Number num_side_rows(SideRows chosen, Number rows, Number matched) noexcept {
+  switch (chosen) {
+    case SideRows::none:
       break;
-    case Alone::matched:
+    case SideRows::matched:
       return matched;
-    case Alone::unmatched:
+    case SideRows::unmatched:
       return rows - matched;
-    case Alone::all:
+    case SideRows::all:
       return rows;
   }
   return 0;

@@ -64,7 +64,7 @@ double consumed_ns(JoinShape const& shape, DeviceCut const& cut, rates::HostRate
     bool const is_ordered = in_probe_order && column.side != smaller_side(shape);
     ns += column_ns(matches(shape), column, is_ordered ? 0 : rows_of(shape, column.side), host) * kGathererShare;
   }
-  return ns + batches_ns(shape, static_cast<double>(cut.chunk_rows), host) + alone_ns(shape, host);
+  return ns + batches_ns(shape, static_cast<double>(cut.chunk_rows), host) + unmatched_ns(shape, host);
 }
 
 void estimate_matched(JoinShape& shape, double pairs) {
@@ -76,18 +76,18 @@ void estimate_matched(JoinShape& shape, double pairs) {
   }
 }
 
-double alone_rows(JoinShape const& shape, Side side) {
+double unmatched_rows(JoinShape const& shape, Side side) {
   if (shape.output.empty()) return 0;
   bool const is_left = side == Side::left;
   auto const keyless = static_cast<double>(is_left ? shape.keyless_left : shape.keyless_right);
-  return num_alone(shape.parts.alone(side), rows_of(shape, side) + keyless,
-                   is_left ? shape.matched_left : shape.matched_right);
+  return num_side_rows(shape.parts.rows(side), rows_of(shape, side) + keyless,
+                       is_left ? shape.matched_left : shape.matched_right);
 }
 
-double alone_ns(JoinShape const& shape, rates::HostRates const& host) {
+double unmatched_ns(JoinShape const& shape, rates::HostRates const& host) {
   double ns = 0;
   for (auto const side : {Side::left, Side::right}) {
-    auto const rows = alone_rows(shape, side);
+    auto const rows = unmatched_rows(shape, side);
     ns += rows * sizeof(std::int64_t) / host.copy_bytes_per_s * kNs;  // their ids
     for (auto const& column : shape.output)
       ns += column.side == side ? column_ns(rows, column, 0, host) * kGathererShare

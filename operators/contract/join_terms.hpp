@@ -38,14 +38,14 @@ inline double matches(JoinShape const& shape) { return shape.expected_matches; }
 inline double pairs_made(JoinShape const& shape) { return std::max(shape.expected_matches, shape.tested.pairs); }
 /// Fills in how many rows of each side have a match, given that there are so many pairs.
 void estimate_matched(JoinShape& shape, double pairs);
-/// Rows of `side` that come alone; 0 where rows are only counted.
-double alone_rows(JoinShape const& shape, Side side);
+/// Rows of `side` that come without one of the other side; 0 where rows are only counted.
+double unmatched_rows(JoinShape const& shape, Side side);
 /// Rows of the result.
 inline double result_rows(JoinShape const& shape) {
-  return matches(shape) + alone_rows(shape, Side::left) + alone_rows(shape, Side::right);
+  return matches(shape) + unmatched_rows(shape, Side::left) + unmatched_rows(shape, Side::right);
 }
 /// Whether it is asked which rows of `side` have a match; that they are counted makes no difference to its price.
-inline bool is_marked(JoinShape const& shape, Side side) { return shape.parts.alone(side) != Alone::none; }
+inline bool is_marked(JoinShape const& shape, Side side) { return shape.parts.rows(side) != SideRows::none; }
 inline double key_bytes(JoinShape const& shape) { return shape.key_bits / 8.0; }
 inline double row_id_bytes(JoinShape const& shape) { return shape.wide_row_ids ? 8 : 4; }
 inline double join_row_bytes(JoinShape const& shape) { return key_bytes(shape) + row_id_bytes(shape); }
@@ -71,8 +71,8 @@ inline std::uint64_t device_chunk_rows(JoinShape const& shape, rates::HostRates 
 double consumed_ns(JoinShape const& shape, DeviceCut const& cut, rates::HostRates const& host,
                    bool in_probe_order = false);
 
-/// Rows that come alone, gathered by the reader in the order of their table, the other side's columns null.
-double alone_ns(JoinShape const& shape, rates::HostRates const& host);
+/// Unmatched rows are gathered by the reader in the order of their table, with nulls in the other side's columns.
+double unmatched_ns(JoinShape const& shape, rates::HostRates const& host);
 
 /// Whether words of a condition's columns move through the partitioning with the keys, or are fetched for every pair:
 /// moving one costs a fraction of fetching one from anywhere in a table.

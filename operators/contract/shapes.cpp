@@ -12,7 +12,7 @@ std::uint64_t partitioned_bytes(JoinShape const& shape, std::uint32_t radix_bits
   auto keys = (shape.rows_left + shape.rows_right) * row_bytes;
   // By position in the partitioned keys, and by row of the table.
   for (auto const side : {Side::left, Side::right})
-    if (shape.parts.alone(side) != Alone::none)
+    if (shape.parts.rows(side) != SideRows::none)
       keys += (side == Side::left ? shape.rows_left : shape.rows_right) / 8 * 2;
   // Words of a condition's columns, of 64 bits at most, and once more in the order of partitions.
   keys += 16 * (shape.rows_left * shape.tested.left_columns + shape.rows_right * shape.tested.right_columns);

@@ -28,39 +28,23 @@
 namespace garuda::device {
 namespace {
 
-using compute::AloneRows;
 using compute::MarkedRows;
-using contract::Alone;
+using contract::SideRows;
 
 /// Columns of a result with room for so many times its rows are copied to columns that fit.
 constexpr std::uint64_t kMostSlack = 2;
 constexpr char const* kShrinkPhase = "shrink";
 
-/// The rows of marked sides that come alone.
-Result<std::vector<AlonePart>> find_alone(compute::ComputeContext& context, contract::JoinParts const& parts,
-                                          std::vector<std::pair<Side, MarkedRows>> sides) {
-  std::vector<AlonePart> found;
-  for (auto& [side, marked] : sides) {
-    GARUDA_TRY_ASSIGN(auto alone, AloneRows::create(context, marked, parts.alone(side)));
-    GARUDA_TRY(alone.record_count(context));
-    found.push_back({side, std::move(marked), std::move(alone)});
-  }
-  for (auto& part : found) {
-    GARUDA_TRY_ASSIGN(part.rows, part.alone.count(context));
-  }
-  return found;
-}
-
-/// The same of a join that is recorded.
-Result<std::vector<AlonePart>> find_alone(compute::ComputeContext& context, contract::JoinParts const& parts,
-                                          compute::MarkedSides const& marks, compute::ResidentJoin& join) {
+/// The unmatched rows of a join that is recorded.
+Result<std::vector<UnmatchedPart>> unmatched_of(compute::ComputeContext& context, contract::JoinParts const& parts,
+                                                compute::MarkedSides const& marks, compute::ResidentJoin& join) {
   std::vector<std::pair<Side, MarkedRows>> sides;
   for (auto const side : {Side::left, Side::right}) {
     if (!marks.of(side)) continue;
     GARUDA_TRY_ASSIGN(auto marked, join.marked_rows(context, side));
     sides.emplace_back(side, std::move(marked));
   }
-  return find_alone(context, parts, std::move(sides));
+  return find_unmatched(context, parts, std::move(sides));
 }
 
 /// Copies the result to columns of its own size.
@@ -98,7 +82,7 @@ void keep(compute::OwnedResult owned, MovedSides const& sides, DeviceTableState&
     result.stored.push_back({std::move(owned.right[i]), sides.right.rows().payload[i].words});
 }
 
-/// Rows of pairs, then those that come alone; the result's columns become `result`'s.
+/// Makes rows of pairs, then unmatched rows; the result's columns become `result`'s.
 Result<void> join_pairs(compute::ComputeContext& context, MovedSides const& sides, std::uint64_t expected_rows,
                         compute::ResidentJoinWay const& way, Control const& control, DeviceTableState& result) {
   GARUDA_TRY_ASSIGN(auto const joinable, JoinableSides::create(context, sides, way, control));
@@ -108,22 +92,22 @@ Result<void> join_pairs(compute::ComputeContext& context, MovedSides const& side
   GARUDA_TRY_ASSIGN(
       auto join, compute::ResidentJoin::create(context, joinable.left, joinable.right, room, way, result.arena.get()));
   GARUDA_TRY(join.record(context));
-  GARUDA_TRY_ASSIGN(auto alone, find_alone(context, sides.parts, way.marks, join));
-  GARUDA_TRY_ASSIGN(auto const joined, join.finish(context, rows_of(alone)));
+  GARUDA_TRY_ASSIGN(auto unmatched, unmatched_of(context, sides.parts, way.marks, join));
+  GARUDA_TRY_ASSIGN(auto const joined, join.finish(context, rows_of(unmatched)));
   auto owned = join.take(joined.rows);
-  bool const is_roomy = owned.capacity / kMostSlack > joined.rows + rows_of(alone);
+  bool const is_roomy = owned.capacity / kMostSlack > joined.rows + rows_of(unmatched);
   keep(std::move(owned), sides, result);
-  result.rows = joined.rows + rows_of(alone);
-  GARUDA_TRY(write_rest(context, sides, alone, joined.rows, result));
+  result.rows = joined.rows + rows_of(unmatched);
+  GARUDA_TRY(write_rest(context, sides, unmatched, joined.rows, result));
   return is_roomy ? shrink(context, result, row_bytes) : Result<void>();
 }
 
-/// The same without pairs: left rows alone.
+/// Makes the result of a join without pairs: left rows and nothing else.
 Result<void> join_marks(compute::ComputeContext& context, MovedSides const& sides, compute::ResidentJoinWay const& way,
                         Control const& control, DeviceTableState& result) {
-  GARUDA_TRY_ASSIGN(auto const left, MarkedLeft::create(context, sides, way, control));
-  GARUDA_TRY_ASSIGN(auto alone, find_alone(context, sides.parts, {{Side::left, left.rows()}}));
-  result.rows = rows_of(alone);
+  GARUDA_TRY_ASSIGN(auto const left, mark_left(context, sides, way, control));
+  GARUDA_TRY_ASSIGN(auto unmatched, find_unmatched(context, sides.parts, {{Side::left, left.rows}}));
+  result.rows = rows_of(unmatched);
   result.arena = column_arena(*result.device.open.device, result.rows * sides.result_row_bytes());
   GARUDA_TRY_ASSIGN(auto keys, take_column(result, result.rows, sides.key_words));
   result.stored.push_back(std::move(keys));
@@ -131,7 +115,7 @@ Result<void> join_marks(compute::ComputeContext& context, MovedSides const& side
     GARUDA_TRY_ASSIGN(auto stored, take_column(result, result.rows, column.words));
     result.stored.push_back(std::move(stored));
   }
-  return write_rest(context, sides, alone, 0, result);
+  return write_rest(context, sides, unmatched, 0, result);
 }
 
 /// Pairs of the join, about.
@@ -141,33 +125,39 @@ Result<double> estimate(compute::ComputeContext& context, JoinableSides const& s
                                    left_is_smaller ? sides.right : sides.left);
 }
 
-/// Of rows of both sides of a bitmap's join, of which the build side has no key twice.
+Result<std::uint64_t> count_matched(compute::ComputeContext& context, MarkedRows const& rows) {
+  GARUDA_TRY_ASSIGN(auto matched, compute::UnmatchedRows::create(context, rows, SideRows::matched));
+  GARUDA_TRY(matched.record_count(context));
+  return matched.count(context);
+}
+
+/// Counts the rows of both sides of a bitmap's join, of which the build side has no key twice.
 Result<std::uint64_t> count_by_bitmap(compute::ComputeContext& context, MovedSides const& sides,
                                       compute::ResidentJoinWay const& way, Control const& control) {
   auto const build = *way.build;
   auto const probe = other_side(build);
-  GARUDA_TRY_ASSIGN(auto const marked, MarkedByBitmap::create(context, sides, build, way, control));
-  GARUDA_TRY_ASSIGN(auto const pairs, marked.count(context));
+  GARUDA_TRY_ASSIGN(auto const marked, mark_by_bitmap(context, sides, build, way, control));
+  GARUDA_TRY_ASSIGN(auto const pairs, count_matched(context, marked.rows));
   auto build_matched = pairs;
   bool const is_unique = !sides.composed && is_known_unique(sides.of(probe).table(), sides.of(probe).key_column());
   if (way.marks.of(build) && !is_unique) {
-    GARUDA_TRY_ASSIGN(auto const back, MarkedByBitmap::create(context, sides, probe, way, control));
-    GARUDA_TRY_ASSIGN(build_matched, back.count(context));
+    GARUDA_TRY_ASSIGN(auto const back, mark_by_bitmap(context, sides, probe, way, control));
+    GARUDA_TRY_ASSIGN(build_matched, count_matched(context, back.rows));
   }
   auto rows = pairs;
   for (auto const side : {Side::left, Side::right})
-    rows +=
-        contract::num_alone(sides.parts.alone(side), sides.of(side).rows().rows, side == build ? build_matched : pairs);
+    rows += contract::num_side_rows(sides.parts.rows(side), sides.of(side).rows().rows,
+                                    side == build ? build_matched : pairs);
   return rows;
 }
 
-/// Of left rows alone; where all of them come, they need no marks.
+/// Counts the rows of a join that gives left rows and nothing else; where it gives all of them, they need no marks.
 Result<std::uint64_t> count_marked(compute::ComputeContext& context, MovedSides const& sides,
                                    compute::ResidentJoinWay const& way, Control const& control) {
   if (!way.marks.left) return sides.left.rows().rows;
-  GARUDA_TRY_ASSIGN(auto const left, MarkedLeft::create(context, sides, way, control));
-  GARUDA_TRY_ASSIGN(auto const alone, find_alone(context, sides.parts, {{Side::left, left.rows()}}));
-  return rows_of(alone);
+  GARUDA_TRY_ASSIGN(auto const left, mark_left(context, sides, way, control));
+  GARUDA_TRY_ASSIGN(auto const unmatched, find_unmatched(context, sides.parts, {{Side::left, left.rows}}));
+  return rows_of(unmatched);
 }
 
 Result<std::uint64_t> count_pairs(compute::ComputeContext& context, MovedSides const& sides, std::uint64_t expected,
@@ -179,9 +169,9 @@ Result<std::uint64_t> count_pairs(compute::ComputeContext& context, MovedSides c
   }
   GARUDA_TRY_ASSIGN(auto join, compute::ResidentJoin::create(context, joinable.left, joinable.right, expected, way));
   GARUDA_TRY(join.record(context));
-  GARUDA_TRY_ASSIGN(auto const alone, find_alone(context, sides.parts, way.marks, join));
+  GARUDA_TRY_ASSIGN(auto const unmatched, unmatched_of(context, sides.parts, way.marks, join));
   GARUDA_TRY_ASSIGN(auto const pairs, join.count(context));
-  return pairs + rows_of(alone);
+  return pairs + rows_of(unmatched);
 }
 
 Result<std::unique_ptr<compute::ComputeLane>> open_lane(resolve::JoinRequest const& request,
@@ -248,8 +238,8 @@ Result<void> look_at_keys(resolve::JoinRequest const& request, rates::DeviceRate
     GARUDA_TRY_ASSIGN(auto const range, key_range(sides, side, request.options.control));
     if (!range) continue;
     own.key_span = static_cast<double>(range->span);
-    auto const other = shape.parts.alone(other_side(side));
-    bool const is_decided = (is_left ? shape.right : shape.left).is_unique && other == Alone::none;
+    auto const other = shape.parts.rows(other_side(side));
+    bool const is_decided = (is_left ? shape.right : shape.left).is_unique && other == SideRows::none;
     // Whether strings, or composed keys, are unique is not looked at.
     bool const is_open =
         shape.parts.pairs && range->span <= compute::kMostBitmapSpan && sides.key_strings == nullptr && !sides.composed;

@@ -7,9 +7,37 @@
 #include <utility>
 
 #include "operators/contract/sizing.hpp"
+#include "operators/plan/key_repeats.hpp"
 #include "operators/plan/paths.hpp"
 
 namespace garuda::join {
+namespace {
+
+/// Cuts partitions as the path that `plan` chose is fed: where slices share their build side, a task is as many of them
+/// as fill a batch; else each slice is a task of its own. `expected_matches`: of the whole join, about.
+SlicedJoin cut_tasks(partition::PartitionedKeys const& left, partition::PartitionedKeys const& right, Plan const& plan,
+                     contract::JoinFeeding const& feeding, BuildSide build, double expected_matches) {
+  SlicedJoin join;
+  if (feeding.probe_slice_rows == 0) {
+    join.slices = run::cut_slices(left.offsets, right.offsets, plan.slice_rows);
+    for (std::size_t s = 0; s <= join.slices.size(); ++s) join.firsts.push_back(s);
+    return join;
+  }
+  auto const probe_rows = std::min(plan.slice_rows, feeding.probe_slice_rows);
+  std::optional<Side> favoured;
+  if (build == BuildSide::automatic) favoured = plan::less_repeated_side(left, right);
+  join.slices = run::cut_probe_slices(left.offsets, right.offsets, {plan.slice_rows, probe_rows}, build, favoured);
+  auto const rows = std::max<std::uint64_t>(std::max(left.num_rows(), right.num_rows()), 1);
+  // Where few rows match, more of them go into one batch.
+  auto const matches_a_row = std::clamp(expected_matches / static_cast<double>(rows), 1.0 / 16, 1.0);
+  auto const fair = rows / (std::uint64_t{plan.lanes} * contract::kTasksPerLane);
+  auto const filling = static_cast<std::uint64_t>(static_cast<double>(plan.chunk_rows) / matches_a_row);
+  join.firsts =
+      run::group_slices(join.slices, std::clamp(fair, std::min(contract::kSmallestTaskRows, filling), filling));
+  return join;
+}
+
+}  // namespace
 
 PartitionedJoin::PartitionedJoin(resolve::JoinRequest const& request, std::unique_ptr<run::QueryRun> run)
     : run_(std::move(run)),
@@ -128,11 +156,11 @@ Result<std::uint64_t> PartitionedJoin::count() {
   }
   auto rows = rows_counted_.load();
   for (auto const side : {Side::left, Side::right})
-    rows += contract::num_alone(parts.alone(side), table_rows(side), marks_.of(side) ? marks_.of(side)->count() : 0);
+    rows += contract::num_side_rows(parts.rows(side), table_rows(side), marks_.of(side) ? marks_.of(side)->count() : 0);
   return rows;
 }
 
-Result<AloneRows> PartitionedJoin::alone_rows(Side side) {
+Result<UnmatchedRows> PartitionedJoin::unmatched_rows(Side side) {
   GARUDA_EXPECTS(output_ != JoinOutput::count && marks_.of(side));
   if (output_ == JoinOutput::marks) {
     pair_lanes_ = start_lanes<run::LaneScheduler>(
@@ -140,10 +168,10 @@ Result<AloneRows> PartitionedJoin::alone_rows(Side side) {
     GARUDA_TRY(pair_lanes_->next());
   }
   run::PhaseTimer const timer(run_->recorder, "mark");
-  return run_->arena.execute([&]() -> Result<AloneRows> {
+  return run_->arena.execute([&]() -> Result<UnmatchedRows> {
     GARUDA_TRY_ASSIGN(auto matched, marks_by_row(*std::move(marks_.of(side)), sides_.keys(side), sides_.in_place(side),
                                                  table_rows(side), options_.control));
-    return AloneRows(columns_.parts.alone(side), std::move(matched), table_rows(side));
+    return UnmatchedRows(columns_.parts.rows(side), std::move(matched), table_rows(side));
   });
 }
 

@@ -3,10 +3,12 @@
 #pragma once
 
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include <oneapi/tbb/task_arena.h>
@@ -15,18 +17,29 @@
 #include "garuda/join.hpp"
 #include "keys/join_keys.hpp"
 #include "operators/contract/path_row.hpp"
-#include "operators/join/alone_rows.hpp"
-#include "operators/join/condition/condition_kernel.hpp"
-#include "operators/join/join_tasks.hpp"
+#include "operators/join/condition_kernel.hpp"
 #include "operators/join/match_sink.hpp"
 #include "operators/join/placed_sides.hpp"
 #include "operators/join/planned_join.hpp"
+#include "operators/join/unmatched_rows.hpp"
 #include "operators/resolve/join_request.hpp"
+#include "operators/run/join_slices.hpp"
 #include "operators/run/lane_scheduler.hpp"
 #include "operators/run/query_run.hpp"
 #include "partition/radix_partition.hpp"
 
 namespace garuda::join {
+
+/// The slices of a partitioned join, and the tasks that lanes take them in.
+struct SlicedJoin {
+  std::vector<run::SliceTask> slices;
+  std::vector<std::size_t> firsts;  ///< of each task, then the number of slices
+
+  std::size_t num_tasks() const noexcept { return firsts.empty() ? 0 : firsts.size() - 1; }
+  std::span<run::SliceTask const> task(std::size_t index) const {
+    return std::span(slices).subspan(firsts[index], firsts[index + 1] - firsts[index]);
+  }
+};
 
 /// A join whose inputs are partitioned and whose path is open: gives its rows, its row pairs, or their number, once.
 class PartitionedJoin {
@@ -56,9 +69,10 @@ class PartitionedJoin {
   /// The same of the result's batches. Requires output() is rows.
   Result<std::optional<Batch>> next_batch();
 
-  /// The rows of a side that come alone. Blocks while there are no pairs that were read first. Requires: the kind of
-  /// join has such rows, pairs and batches were read to their end, output() is not count. Call once a side.
-  Result<AloneRows> alone_rows(Side side);
+  /// The rows of a side that the result has without a row of the other side. Blocks while there are no pairs that were
+  /// read first. Requires: the kind of join has such rows, pairs and batches were read to their end, output() is not
+  /// count. Call once a side.
+  Result<UnmatchedRows> unmatched_rows(Side side);
 
   Plan plan() const { return run_->recorder.with_notes(plan_.plan); }
   RunStats stats(std::uint64_t rows_out) const;

@@ -2,19 +2,72 @@
 
 #include <fmt/format.h>
 
+#include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
+#include "garuda/condition.hpp"
 #include "operators/contract/sizing.hpp"
+#include "operators/device/device_join.hpp"
+#include "operators/device/device_table.hpp"
 #include "operators/device/host_copies.hpp"
+#include "operators/device/join/composed_keys.hpp"
+#include "operators/device/join/device_condition.hpp"
 #include "operators/join/gathered_join.hpp"
 #include "operators/join/hash_join.hpp"
-#include "operators/join/join_places.hpp"
 #include "operators/join/ordered_join.hpp"
 #include "operators/plan/paths.hpp"
 
 namespace garuda::join {
 namespace {
+
+/// Whether a device joins tables by such keys; `stored`: that live there.
+Result<void> check_keys_there(resolve::JoinRequest const& request, bool stored) {
+  if (request.columns.keys.empty())
+    return fail(ErrorCode::usage, "tables whole on a device have joins on keys, not by a condition alone");
+  if (stored) return device::check_joined_keys(request);
+  return device::check_whole_keys(request.left.schema(), request.right.schema(), request.columns);
+}
+
+/// Whether a device joins such tables; `stored`: that live there. Errors: usage or invalid_input, with what it joins.
+Result<void> check_joined_there(resolve::JoinRequest const& request, bool stored) {
+  if (auto const& condition = request.columns.condition) {
+    auto const compared =
+        stored ? device::check_stored_condition(request)
+               : device::check_device_condition(request.left.schema(), request.right.schema(), *condition);
+    if (!compared) return compared;
+  }
+  return check_keys_there(request, stored);
+}
+
+/// Makes of the request that for copies on the host, where tables live on a device that does not join them as they are
+/// asked for, unless placement=device forces it to: returns the copies, which outlive the join, or nothing.
+/// Blocks while it copies. Errors: usage (tables of different places; what placement=device cannot give), those of
+/// HostCopies::add.
+Result<std::optional<device::HostCopies>> bring_down(resolve::JoinRequest& request) {
+  auto const left = device::device_of(request.left);
+  auto const right = device::device_of(request.right);
+  auto const name = [](auto const& device) { return device ? fmt::format("device {}", *device) : std::string("host"); };
+  if (left != right)
+    return fail(ErrorCode::usage, fmt::format("the tables are in different places: {}, {}", name(left), name(right)));
+  bool const is_forced = request.options.tuning.placement == Placement::device;
+  if (!left && !is_forced) return std::nullopt;
+  auto const joined_there = check_joined_there(request, left.has_value());
+  if (joined_there) return std::nullopt;
+  if (is_forced)
+    return fail(joined_there.error().code(), fmt::format("placement=device: {}", joined_there.error().message()));
+  device::HostCopies copies;
+  for (auto const side : {Side::left, Side::right}) {
+    auto& table = side == Side::left ? request.left : request.right;
+    GARUDA_TRY_ASSIGN(auto columns, resolve::columns_read(request, side));
+    GARUDA_TRY_ASSIGN(table, copies.add(table, std::move(columns), request.options.control));
+  }
+  GARUDA_TRY_ASSIGN(request.columns,
+                    resolve::resolve_join(request.left.schema(), request.right.schema(), request.spec));
+  request.notes.push_back(copies.note(joined_there.error().message()));
+  return copies;
+}
 
 /// What is left of a tuning for a join that only counts: it makes no rows and, unless a condition is tested on them,
 /// writes no pairs, so how these are made decides nothing, the storage that a probe needs included.

@@ -12,7 +12,7 @@
 #include "operators/contract/join_kernel.hpp"
 #include "operators/contract/row_marks.hpp"
 #include "operators/contract/stats_sink.hpp"
-#include "operators/join/batches/batch_builder.hpp"
+#include "operators/join/batch_builder.hpp"
 #include "operators/run/join_slices.hpp"
 #include "operators/run/lane_scheduler.hpp"
 #include "partition/radix_partition.hpp"
@@ -29,7 +29,7 @@ class MatchSink {
   virtual Result<void> take(contract::JoinKernel& kernel, run::SliceTask const& slice, std::uint64_t* rows) = 0;
 
   /// Whether `take` gives all rows of `side` that the slice has, those without a match with nulls beside them, so that
-  /// none of them is left to come alone. Called before it.
+  /// none of them is left for the unmatched rows. Called before it.
   virtual Result<bool> gives_all(Side, contract::JoinKernel&, run::SliceTask const&) { return false; }
 
   /// After the last slice of the task.

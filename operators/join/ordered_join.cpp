@@ -6,7 +6,7 @@
 #include <chrono>
 #include <utility>
 
-#include "operators/join/pair_gatherer.hpp"
+#include "operators/join/gathered_join.hpp"
 #include "operators/run/host_memory.hpp"
 
 namespace garuda::join {
@@ -69,9 +69,9 @@ class OrderedJoin final : public JoinResult {
         budget_(sorted_pairs_budget(request_.options)),
         range_rows_(std::max<std::int64_t>(request_.left.num_rows(), 1)),
         start_(std::chrono::steady_clock::now()) {
-    // Of ranges the matches are wanted alone: what no range matches is told from all of them.
+    // Ranges give matches and nothing else: rows that no range matches are told from all of them.
     request_.columns.parts = contract::parts_of(JoinKind::inner);
-    if (parts_.right != contract::Alone::none) right_marks_.emplace(rows_of(request_.right));
+    if (parts_.right != contract::SideRows::none) right_marks_.emplace(rows_of(request_.right));
   }
 
   /// Plans, and sorts the first range, so that errors of the request show at once.
@@ -82,7 +82,7 @@ class OrderedJoin final : public JoinResult {
 
   Result<std::optional<Batch>> next() override {
     while (position_ == pairs_.size()) {
-      if (next_left_row_ >= request_.left.num_rows()) return next_alone();
+      if (next_left_row_ >= request_.left.num_rows()) return next_unmatched();
       if (auto loaded = load_range(); !loaded) {
         next_left_row_ = request_.left.num_rows();
         right_marks_.reset();
@@ -120,14 +120,15 @@ class OrderedJoin final : public JoinResult {
   static std::uint64_t rows_of(TableView table) { return static_cast<std::uint64_t>(table.num_rows()); }
 
   /// The right rows that nothing matched, behind all others.
-  Result<std::optional<Batch>> next_alone() {
+  Result<std::optional<Batch>> next_unmatched() {
     if (right_marks_) {
-      right_alone_.emplace(parts_.right, right_marks_->take(), rows_of(request_.right));
+      right_unmatched_.emplace(parts_.right, right_marks_->take(), rows_of(request_.right));
       right_marks_.reset();
     }
-    if (!right_alone_ || right_alone_->at_end()) return std::nullopt;
+    if (!right_unmatched_ || right_unmatched_->at_end()) return std::nullopt;
     run::PhaseTimer const timer(recorder_, "gather");
-    GARUDA_TRY_ASSIGN(auto batch, gatherer_.gather(Side::right, *right_alone_, chunk_rows_, request_.options.control));
+    GARUDA_TRY_ASSIGN(auto batch,
+                      gatherer_.gather(Side::right, *right_unmatched_, chunk_rows_, request_.options.control));
     rows_out_ += static_cast<std::uint64_t>(batch.num_rows);
     return batch;
   }
@@ -149,7 +150,7 @@ class OrderedJoin final : public JoinResult {
 
   /// Fills `pairs_` with the sorted pairs of `rows` left rows; false when they exceed the budget and `rows` can shrink.
   Result<bool> collect_range(std::int64_t rows) {
-    if (parts_.left != contract::Alone::none && rows > 1 && static_cast<std::uint64_t>(rows) > budget_) return false;
+    if (parts_.left != contract::SideRows::none && rows > 1 && static_cast<std::uint64_t>(rows) > budget_) return false;
     RowSlice const slice(request_.left, next_left_row_, rows);
     auto range = request_;
     range.left = slice.view();
@@ -172,12 +173,12 @@ class OrderedJoin final : public JoinResult {
     join->arena().execute([&] { oneapi::tbb::parallel_sort(pairs_.begin(), pairs_.end()); });
     if (right_marks_)
       for (auto const& pair : pairs_) right_marks_->set(static_cast<std::uint64_t>(pair.right));
-    if (parts_.left != contract::Alone::none) add_alone(rows);
+    if (parts_.left != contract::SideRows::none) add_unmatched(rows);
     return true;
   }
 
   /// Puts those of the range's `rows` left rows that have no pair among the sorted pairs.
-  void add_alone(std::int64_t rows) {
+  void add_unmatched(std::int64_t rows) {
     std::vector<RowIdPair> all;
     all.reserve(pairs_.size());
     auto pair = pairs_.begin();
@@ -198,7 +199,7 @@ class OrderedJoin final : public JoinResult {
   std::vector<RowIdPair> pairs_;
   std::size_t position_ = 0;
   std::optional<contract::RowMarks> right_marks_;  // until all ranges are joined
-  std::optional<AloneRows> right_alone_;
+  std::optional<UnmatchedRows> right_unmatched_;
   std::uint64_t chunk_rows_ = 1;
   std::uint64_t rows_out_ = 0;
   Plan plan_;

@@ -1,8 +1,10 @@
 #include "operators/join/placed_sides.hpp"
 
+#include <algorithm>
 #include <utility>
+#include <variant>
 
-#include "operators/join/condition/tested_words.hpp"
+#include "operators/contract/join_terms.hpp"
 #include "operators/materialize/carried_column.hpp"
 
 namespace garuda::join {
@@ -16,11 +18,40 @@ partition::PartitionedKeys rows_in_place(std::uint64_t rows) {
   return placed;
 }
 
+/// Whether the words of a side are moved rather than fetched by row: there are some, without nulls, whose bits do not
+/// move, and pairs enough, of `rows` rows of the side.
+bool are_words_moved(std::span<expr::OrderWords const> columns, double pairs, std::uint64_t rows) {
+  return !columns.empty() && contract::moves_words(pairs, static_cast<double>(rows)) &&
+         std::ranges::all_of(columns, [](expr::OrderWords const& column) { return column.valid.empty(); });
+}
+
+/// The words as columns to be partitioned. Borrows them.
+std::vector<partition::PayloadColumn> words_as_payload(std::span<expr::OrderWords const> columns) {
+  std::vector<partition::PayloadColumn> payload;
+  for (auto const& column : columns)
+    std::visit(
+        [&]<class Word>(std::span<Word const> words) {
+          payload.push_back({sizeof(Word), {{0, reinterpret_cast<std::byte const*>(words.data())}}});
+        },
+        column.words);
+  return payload;
+}
+
+/// Makes `columns` those of the payload of `keys` from `first` on, which outlives them.
+void take_moved_words(partition::PartitionedKeys const& keys, std::size_t first, std::span<expr::OrderWords> columns) {
+  for (std::size_t c = 0; c < columns.size(); ++c)
+    std::visit(
+        [&]<class Word>(std::span<Word const>& words) {
+          words = std::span(keys.payload.at(first + c).as<Word const>(), keys.num_rows());
+        },
+        columns[c].words);
+}
+
 }  // namespace
 
 bool is_marked(contract::JoinParts const& parts, JoinOutput output, Side side) noexcept {
-  auto const alone = parts.alone(side);
-  return alone != contract::Alone::none && (alone != contract::Alone::all || output != JoinOutput::count);
+  auto const rows = parts.rows(side);
+  return rows != contract::SideRows::none && (rows != contract::SideRows::all || output != JoinOutput::count);
 }
 
 Result<void> PlacedSides::place(PlannedJoin planned, PlacedTables const& tables) {

@@ -39,9 +39,8 @@ struct PlannedJoin {
   double expected_matches = 0;  ///< pairs that the path makes
 };
 
-/// Whether the rows are sorted range by range of left rows (ordered_join). Rows that come alone are in the order of
-/// their table at any rate, and a device sorts the rows of tables that live there, or are brought there by
-/// placement=device.
+/// Whether the rows are sorted range by range of left rows (ordered_join). Unmatched rows are in the order of their
+/// table at any rate, and a device sorts the rows of tables that live there, or are brought there by placement=device.
 bool is_ordered_by_ranges(resolve::JoinRequest const& request);
 
 /// Plans, without a look at the keys where these cannot change what is chosen: the other offers are priced as of keys

@@ -35,7 +35,7 @@ Result<std::vector<KeyPair>> find_keys(Schema const& left, Schema const& right, 
   return keys;
 }
 
-/// Where rows of a side come alone beside pairs, the keys of both sides are one column each.
+/// Where unmatched rows of a side come beside pairs, the keys of both sides are one column each.
 void set_default_output(Schema const& left, Schema const& right, ResolvedJoin& join) {
   auto const& parts = join.parts;
   for (std::size_t i = 0; i < left.size(); ++i) join.output.push_back({Side::left, i});
@@ -43,7 +43,7 @@ void set_default_output(Schema const& left, Schema const& right, ResolvedJoin& j
   for (std::size_t i = 0; i < right.size(); ++i)
     if (OutputColumn const column{Side::right, i}; !join.key_of(column)) join.output.push_back(column);
   join.shares_keys =
-      !join.keys.empty() && (parts.left != contract::Alone::none || parts.right != contract::Alone::none);
+      !join.keys.empty() && (parts.left != contract::SideRows::none || parts.right != contract::SideRows::none);
 }
 
 Result<void> set_output(Schema const& left, Schema const& right, JoinSpec const& spec, ResolvedJoin& join) {
@@ -99,7 +99,7 @@ Result<ResolvedJoin> resolve_join(Schema const& left, Schema const& right, JoinS
   GARUDA_TRY_ASSIGN(resolved.keys, find_keys(left, right, spec));
   resolved.parts = contract::parts_of(spec.kind);
   resolved.strings = spec.strings;
-  resolved.has_mark = resolved.parts.left == contract::Alone::all;
+  resolved.has_mark = resolved.parts.left == contract::SideRows::all;
   if (spec.columns)
     GARUDA_TRY(set_output(left, right, spec, resolved));
   else

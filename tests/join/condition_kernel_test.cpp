@@ -1,5 +1,5 @@
 // Pairs of a kernel under a condition: entered anywhere, counted, marked, found anew.
-#include "operators/join/condition/condition_kernel.hpp"
+#include "operators/join/condition_kernel.hpp"
 
 #include <gtest/gtest.h>
 

@@ -219,7 +219,7 @@ TextTable reference_join_table(TableView left, TableView right, JoinSpec const& 
   }
   auto const columns = result_columns(left, right, spec);
   auto const kind = spec.kind;
-  bool const left_alone = kind == JoinKind::left || kind == JoinKind::full;
+  bool const left_unmatched = kind == JoinKind::left || kind == JoinKind::full;
   bool const right_alone = kind == JoinKind::right || kind == JoinKind::full;
 
   std::multimap<RowKey, std::size_t> right_rows;
@@ -236,7 +236,7 @@ TextTable reference_join_table(TableView left, TableView right, JoinSpec const& 
       auto const* const row = side == Side::left ? left_row : right_row;
       auto const shared = std::find(left_keys.begin(), left_keys.end(), c);
       bool const is_key =
-          !spec.columns && side == Side::left && shared != left_keys.end() && (left_alone || right_alone);
+          !spec.columns && side == Side::left && shared != left_keys.end() && (left_unmatched || right_alone);
       auto const other = is_key ? right_keys[static_cast<std::size_t>(shared - left_keys.begin())] : 0;
       auto const normal = [&](TableView table, std::size_t column, Cell const& cell) {
         return is_key && normal_keys ? key_text(table.schema()[column].type, cell) : cell;
@@ -263,7 +263,7 @@ TextTable reference_join_table(TableView left, TableView right, JoinSpec const& 
       add_row(&left_row, nullptr);
     if (kind == JoinKind::mark) result.rows.back().emplace_back(has_match ? "true" : "false");
     if (has_left_columns_only(kind)) continue;
-    if (left_alone && !has_match) add_row(&left_row, nullptr);
+    if (left_unmatched && !has_match) add_row(&left_row, nullptr);
     for (auto const match : matches) {
       add_row(&left_row, &right_text.rows[match]);
       right_has_match[match] = true;

@@ -154,7 +154,7 @@ JoinedRows ResidentJoin::targets() const {
   JoinedRows rows;
   rows.capacity = capacity_;
   rows.expected = parts_ == JoinedParts::columns ? capacity_ : expected_;
-  rows.marks_alone = parts_ == JoinedParts::marks;
+  rows.marks_only = parts_ == JoinedParts::marks;
   for (auto const side : {Side::left, Side::right})
     if (marked_.of(side))
       (is_build(side) ? rows.build_marks : rows.probe_marks) =
@@ -266,9 +266,9 @@ std::vector<vk::ComputePipelineSpec> join_compute_pipelines(ComputeTuning const&
   auto specs = rows_join_pipelines(tuning);
   for (auto const& shape : {late_gather_shape(), non_null_shape(), key_width_shape()})
     specs.push_back(compute_pipeline(shape, tuning));
-  for (auto const& more : {indexed_join_pipelines(tuning), alone_rows_pipelines(tuning), key_bitmap_pipelines(tuning),
-                           null_keys_pipelines(tuning), pair_filter_pipelines(tuning), scan_pipelines(tuning),
-                           radix_pipelines(tuning), chunk_pipelines(tuning)})
+  for (auto const& more : {indexed_join_pipelines(tuning), unmatched_rows_pipelines(tuning),
+                           key_bitmap_pipelines(tuning), null_keys_pipelines(tuning), pair_filter_pipelines(tuning),
+                           scan_pipelines(tuning), radix_pipelines(tuning), chunk_pipelines(tuning)})
     specs.insert(specs.end(), more.begin(), more.end());
   return specs;
 }

@@ -6,9 +6,9 @@
 #include <vector>
 
 #include "garuda/join.hpp"
-#include "operators/compute/join/alone_rows.hpp"
 #include "operators/compute/join/indexed_join.hpp"
 #include "operators/compute/join/rows_join.hpp"
+#include "operators/compute/join/unmatched_rows.hpp"
 #include "operators/compute/primitives/late_gather.hpp"
 #include "operators/compute/primitives/radix_side.hpp"
 #include "vk_runtime/memory/memory.hpp"

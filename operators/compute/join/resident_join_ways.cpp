@@ -30,8 +30,8 @@ constexpr double kLargeBytes = 4.0 * (1 << 25);
 /// Submissions that are waited for: of any join, and where the bounds of the keys are read first.
 constexpr double kWaits = 1;
 constexpr double kBoundsWaits = 2;
-/// The same where rows that come alone are counted before they are written.
-constexpr double kAloneWaits = 1;
+/// Unmatched rows are counted before they are written, which is one wait more.
+constexpr double kUnmatchedWaits = 1;
 /// Random reads: of a look-up an entry of the index, and a key where there is a match; of a row of the result the
 /// number of its build row.
 constexpr double kLookUpReads = 1;
@@ -81,20 +81,20 @@ double gather_ns(ResidentSideShape const& side, double matches, rates::DeviceRat
          contract::stream_ns(matches * (kRowNumberBytes + side.payload_bytes), rates);
 }
 
-double waits_of(ResidentJoinWay const& way) { return kWaits + (way.marks.any() ? kAloneWaits : 0); }
+double waits_of(ResidentJoinWay const& way) { return kWaits + (way.marks.any() ? kUnmatchedWaits : 0); }
 
 bool writes(ResidentJoinWay const& way) {
   return way.parts == JoinedParts::columns || way.parts == JoinedParts::numbers;
 }
 
 /// What rows that come without one of the other side take: their marks are read twice.
-double alone_ns(ResidentJoinShape const& shape, ResidentJoinWay const& way, rates::DeviceRates const& rates) {
+double unmatched_ns(ResidentJoinShape const& shape, ResidentJoinWay const& way, rates::DeviceRates const& rates) {
   double ns = 0;
   for (auto const which : {Side::left, Side::right}) {
     auto const& side = shape.of(which);
     if (way.marks.of(which)) ns += contract::stream_ns(2 * side.rows / 8, rates);
-    if (shape.counts || shape.parts.alone(which) == contract::Alone::none) continue;
-    auto const rows = contract::num_alone(shape.parts.alone(which), side.rows, std::min(side.rows, shape.matches));
+    if (shape.counts || shape.parts.rows(which) == contract::SideRows::none) continue;
+    auto const rows = contract::num_side_rows(shape.parts.rows(which), side.rows, std::min(side.rows, shape.matches));
     bool const gathers = way.gathers && side.payload_columns > 0;
     ns += contract::stream_ns(rows * 2 * (shape.key_bytes + (gathers ? 0 : side.payload_bytes)), rates);
     if (gathers) ns += gather_ns(side, rows, rates);
@@ -130,7 +130,7 @@ contract::PhaseCosts partitioned_costs(ResidentJoinShape const& shape, ResidentJ
   return {{"device partition", kPartitionShare * partition},
           {"join", kPartitionShare * contract::stream_ns(read + shape.matches * written, rates)},
           {"gather", gathers},
-          {"alone rows", alone_ns(shape, way, rates)},
+          {"unmatched rows", unmatched_ns(shape, way, rates)},
           {"test pairs", test_ns(shape, rates)},
           {"submissions", waits_of(way) * rates.submission_ns}};
 }
@@ -165,7 +165,7 @@ contract::PhaseCosts indexed_costs(ResidentJoinShape const& shape, ResidentJoinW
           {"sum matches", contract::stream_ns(8 * probe.rows, rates)},
           {"expand", expanded},
           {"mark", marked},
-          {"alone rows", alone_ns(shape, way, rates)},
+          {"unmatched rows", unmatched_ns(shape, way, rates)},
           {"test pairs", test_ns(shape, rates)},
           {"submissions", (waits_of(way) + (searches_bounds ? kBoundsWaits : 0)) * rates.submission_ns}};
 }
@@ -192,8 +192,8 @@ contract::PhaseCosts bitmap_costs(ResidentJoinShape const& shape, ResidentJoinWa
   bool const is_twice = way.marks.of(side) && !probe.is_unique;
   return {{"set key bits", set_ns(build.rows) + (is_twice ? set_ns(probe.rows) : 0)},
           {"test key bits", test_ns(probe.rows) + (is_twice ? test_ns(build.rows) : 0)},
-          {"alone rows", alone_ns(shape, way, rates)},
-          {"submissions", (waits_of(way) + (is_twice ? kAloneWaits : 0)) * rates.submission_ns}};
+          {"unmatched rows", unmatched_ns(shape, way, rates)},
+          {"submissions", (waits_of(way) + (is_twice ? kUnmatchedWaits : 0)) * rates.submission_ns}};
 }
 
 /// Key columns are read and written as keys; numbered ones word by word, entered in a table by compare-and-swap, and
@@ -219,8 +219,8 @@ bool can_use_bitmap(ResidentJoinShape const& shape, Side build) {
 
 /// What the rows of such parts are made of, and the sides that are marked.
 void take_parts(contract::JoinParts const& parts, bool counts, ResidentJoinWay& way) {
-  auto const marks = [&](contract::Alone alone) {
-    return alone != contract::Alone::none && !(alone == contract::Alone::all && counts);
+  auto const marks = [&](contract::SideRows rows) {
+    return rows != contract::SideRows::none && !(rows == contract::SideRows::all && counts);
   };
   way.marks = {marks(parts.left), marks(parts.right)};
   way.parts = !parts.pairs ? JoinedParts::marks : counts ? JoinedParts::none : JoinedParts::columns;

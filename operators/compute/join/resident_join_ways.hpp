@@ -46,7 +46,7 @@ struct ResidentJoinShape {
   ResidentSideShape right;
   double key_bytes = 4;
   double matches = 0;    ///< rows of the result, about
-  bool ordered = false;  ///< by left row, then right row; rows that come alone by row
+  bool ordered = false;  ///< by left row, then right row; unmatched rows by row
   contract::JoinParts parts{};
   bool counts = false;  ///< of the result only its rows' number is wanted
   bool nulls_equal = false;

@@ -60,7 +60,7 @@ PassShape join_rows_shape(ComputeTuning const& tuning, std::uint32_t key_words, 
 
 std::uint32_t marks_of(JoinedRows const& rows) {
   return (rows.build_marks != 0 ? shaders::kMarkBuild : 0) | (rows.probe_marks != 0 ? shaders::kMarkProbe : 0) |
-         (rows.marks_alone ? shaders::kMarkAlone : 0);
+         (rows.marks_only ? shaders::kMarkOnly : 0);
 }
 
 PassShape task_shape(bool listed) {
@@ -160,7 +160,7 @@ Result<void> RowsJoin::record(ComputeContext& context, PartitionedSide const& bu
 }
 
 Result<void> RowsJoin::record_rows(ComputeContext& context) {
-  bool const listed = !rows_.marks_alone &&
+  bool const listed = !rows_.marks_only &&
                       (rows_.expected == 0 || rows_.expected / kManyMatches > std::max(build_->rows(), probe_->rows()));
   bool const writes = !rows_.build.empty() || !rows_.probe.empty();
   auto const ahead = writes ? columns_ahead(*build_, *probe_, context.tuning(), listed) : ColumnsAhead{};
@@ -282,7 +282,7 @@ std::vector<vk::ComputePipelineSpec> rows_join_pipelines(ComputeTuning const& tu
     for (bool const listed : {false, true})
       specs.push_back(compute_pipeline(join_rows_shape(tuning, key_words, {1, 1}, listed, true, kBoth), tuning));
     specs.push_back(
-        compute_pipeline(join_rows_shape(tuning, key_words, {}, false, false, kBoth | shaders::kMarkAlone), tuning));
+        compute_pipeline(join_rows_shape(tuning, key_words, {}, false, false, kBoth | shaders::kMarkOnly), tuning));
   }
   return specs;
 }

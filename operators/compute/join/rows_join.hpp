@@ -35,7 +35,7 @@ struct JoinedRows {
   /// Bitmaps over the partitioned rows that take a bit for each row with a match, zeroed; 0: none.
   VkDeviceAddress build_marks = 0;
   VkDeviceAddress probe_marks = 0;
-  bool marks_alone = false;  ///< rows are neither written nor counted; nor estimated
+  bool marks_only = false;  ///< rows are neither written nor counted; nor estimated
 };
 
 /// Joins one pair of sides after the other; what it needs on the device is taken once. Rows come in any order. The work

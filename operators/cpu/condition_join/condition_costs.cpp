@@ -73,7 +73,7 @@ contract::PhaseCosts cpu_condition_costs(contract::JoinShape const& shape, Condi
       costs.emplace_back("mark", compared + (side == way.build && is_sorted ? build / threads : 0));
   if (!shape.output.empty()) {
     costs.emplace_back("gather", made_rows_ns(shape, way, host));
-    costs.emplace_back("alone", contract::alone_ns(shape, host));
+    costs.emplace_back("alone", contract::unmatched_ns(shape, host));
   }
   return costs;
 }

@@ -186,7 +186,7 @@ contract::PhaseCosts cpu_join_costs(contract::JoinShape const& shape, CpuJoinWay
           {"probe", found / probed.at(tables.rows) * contract::kNs * tables.share},
           {"condition", contract::condition_ns(shape, host)},
           {"mark", cpu_mark_ns(shape, way, host)},
-          {"gather", cpu_gather_ns(shape, way, host) + contract::alone_ns(shape, host)}};
+          {"gather", cpu_gather_ns(shape, way, host) + contract::unmatched_ns(shape, host)}};
 }
 
 }  // namespace garuda::cpu

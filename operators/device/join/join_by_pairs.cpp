@@ -6,8 +6,8 @@
 #include <utility>
 #include <vector>
 
-#include "operators/compute/join/alone_rows.hpp"
 #include "operators/compute/join/pair_filter.hpp"
+#include "operators/compute/join/unmatched_rows.hpp"
 #include "operators/device/join/device_condition.hpp"
 #include "operators/device/join/joinable_sides.hpp"
 #include "operators/device/join/joined_columns.hpp"
@@ -16,9 +16,9 @@
 namespace garuda::device {
 namespace {
 
-using compute::AloneRows;
 using compute::MarkedRows;
-using contract::Alone;
+using compute::UnmatchedRows;
+using contract::SideRows;
 
 constexpr char const* kTestPhase = "test pairs";
 constexpr std::uint64_t kPairBytes = 8;
@@ -35,9 +35,9 @@ struct Tested {
   vk::Buffer pair_marks;
   vk::Buffer left_marks;
   vk::Buffer right_marks;
-  std::vector<AlonePart> alone;  ///< of the sides
-  AloneRows left_pairs;          ///< pairs that pass, seen by their left rows
-  AloneRows right_pairs;
+  std::vector<UnmatchedPart> unmatched;  ///< of the sides
+  UnmatchedRows left_pairs;              ///< pairs that pass, seen by their left rows
+  UnmatchedRows right_pairs;
   std::uint64_t pairs = 0;
 
   vk::Buffer& of(Side side) noexcept { return side == Side::left ? left_marks : right_marks; }
@@ -55,7 +55,7 @@ Result<vk::Buffer> upload_program(compute::ComputeContext& context, std::optiona
   return program;
 }
 
-/// Tests the pairs, and counts what passes, and the rows that come alone.
+/// Tests the pairs, and counts those that pass and the unmatched rows.
 Result<void> test(compute::ComputeContext& context, MovedSides const& sides, JoinableSides const& joinable,
                   std::optional<DeviceCondition> const& condition, compute::ResidentResult const& joined,
                   Tested& tested) {
@@ -67,7 +67,7 @@ Result<void> test(compute::ComputeContext& context, MovedSides const& sides, Joi
   pairs.marks = tested.pair_marks.address();
   pairs.many_words = condition && condition->has_many_words();
   for (auto const side : {Side::left, Side::right}) {
-    if (sides.parts.alone(side) == Alone::none) continue;
+    if (sides.parts.rows(side) == SideRows::none) continue;
     GARUDA_TRY_ASSIGN(tested.of(side), take_marks(context, sides.of(side).rows().rows));
     (side == Side::left ? pairs.left_marks : pairs.right_marks) = tested.of(side).address();
   }
@@ -78,34 +78,30 @@ Result<void> test(compute::ComputeContext& context, MovedSides const& sides, Joi
   passing.rows = joined.rows;
   passing.marks = pairs.marks;
   passing.numbers = pairs.left_rows;
-  GARUDA_TRY_ASSIGN(tested.left_pairs, AloneRows::create(context, passing, Alone::matched));
+  GARUDA_TRY_ASSIGN(tested.left_pairs, UnmatchedRows::create(context, passing, SideRows::matched));
   passing.numbers = pairs.right_rows;
-  GARUDA_TRY_ASSIGN(tested.right_pairs, AloneRows::create(context, passing, Alone::matched));
+  GARUDA_TRY_ASSIGN(tested.right_pairs, UnmatchedRows::create(context, passing, SideRows::matched));
   GARUDA_TRY(tested.left_pairs.record_count(context));
   GARUDA_TRY(tested.right_pairs.record_count(context));
+  std::vector<std::pair<Side, MarkedRows>> marked;
   for (auto const side : {Side::left, Side::right}) {
-    if (sides.parts.alone(side) == Alone::none) continue;
+    if (sides.parts.rows(side) == SideRows::none) continue;
     auto const& rows = joinable.of(side);
-    MarkedRows marked{rows.rows, rows.keys, rows.payload, 0, tested.of(side).address()};
-    GARUDA_TRY_ASSIGN(auto alone, AloneRows::create(context, marked, sides.parts.alone(side)));
-    GARUDA_TRY(alone.record_count(context));
-    tested.alone.push_back({side, std::move(marked), std::move(alone)});
+    marked.emplace_back(side, MarkedRows{rows.rows, rows.keys, rows.payload, 0, tested.of(side).address()});
   }
-  for (auto& part : tested.alone) {
-    GARUDA_TRY_ASSIGN(part.rows, part.alone.count(context));
-  }
+  GARUDA_TRY_ASSIGN(tested.unmatched, find_unmatched(context, sides.parts, std::move(marked)));
   if (!sides.parts.pairs) return {};
   GARUDA_TRY_ASSIGN(tested.pairs, tested.left_pairs.count(context));
   return {};
 }
 
 /// The columns of a side for the pairs that pass, by row number.
-std::vector<shaders::AloneColumn> columns_of(MovedSides const& sides, Side side, compute::DeviceRows const& joinable,
-                                             DeviceTableState const& result) {
-  std::vector<shaders::AloneColumn> columns;
+std::vector<shaders::UnmatchedColumn> columns_of(MovedSides const& sides, Side side,
+                                                 compute::DeviceRows const& joinable, DeviceTableState const& result) {
+  std::vector<shaders::UnmatchedColumn> columns;
   auto const add = [&](std::size_t target, VkDeviceAddress source) {
     auto const& stored = result.stored[target];
-    columns.push_back({source, stored.buffer.address(), stored.words, shaders::kAloneCopy, 0, 0, 1, 0});
+    columns.push_back({source, stored.buffer.address(), stored.words, shaders::kUnmatchedCopy, 0, 0, 1, 0});
   };
   // Both sides' keys are the same.
   if (side == Side::left) add(0, joinable.keys.address);
@@ -114,34 +110,35 @@ std::vector<shaders::AloneColumn> columns_of(MovedSides const& sides, Side side,
   return columns;
 }
 
-/// Where pairs and the left rows that come alone among them go, by left row.
+/// The places of pairs and of the unmatched left rows among them, by left row.
 struct LeftPlaces {
   vk::Buffer paired_rows;  ///< left rows of the pairs that pass, ascending as the pairs do
-  vk::Buffer alone_rows;
+  vk::Buffer unmatched_rows;
   vk::Buffer of_pairs;
-  vk::Buffer of_alone;
+  vk::Buffer of_unmatched;
 };
 
-/// Records the finding of these places. `pairs`: left rows of all pairs. `alone`: the left rows.
+/// Records the finding of these places. `pairs`: left rows of all pairs. `left`: the
+/// unmatched left rows.
 Result<LeftPlaces> find_places(compute::ComputeContext& context, VkDeviceAddress pairs, Tested& tested,
-                               AlonePart& alone) {
+                               UnmatchedPart& left) {
   LeftPlaces places;
-  auto const list = [&](AloneRows& rows, std::uint64_t count, VkDeviceAddress source, vk::Buffer& numbers,
+  auto const list = [&](UnmatchedRows& rows, std::uint64_t count, VkDeviceAddress source, vk::Buffer& numbers,
                         vk::Buffer& targets) -> Result<void> {
     auto const bytes = std::max<std::uint64_t>(count, 1) * sizeof(std::uint32_t);
     GARUDA_TRY_ASSIGN(numbers, context.device_buffer(bytes, "rows in order"));
     GARUDA_TRY_ASSIGN(targets, context.device_buffer(bytes, "places in order"));
-    auto const operation = source == 0 ? shaders::kAloneRow : shaders::kAloneCopy;
-    shaders::AloneColumn const column{source, numbers.address(), 1, operation, 0, 0, 0, 0};
+    auto const operation = source == 0 ? shaders::kUnmatchedRow : shaders::kUnmatchedCopy;
+    shaders::UnmatchedColumn const column{source, numbers.address(), 1, operation, 0, 0, 0, 0};
     return count > 0 ? rows.record_rows(context, std::span(&column, 1), 0) : Result<void>();
   };
   GARUDA_TRY(list(tested.left_pairs, tested.pairs, pairs, places.paired_rows, places.of_pairs));
-  GARUDA_TRY(list(alone.alone, alone.rows, 0, places.alone_rows, places.of_alone));
+  GARUDA_TRY(list(left.unmatched, left.rows, 0, places.unmatched_rows, places.of_unmatched));
   compute::RowList const paired{places.paired_rows.address(), tested.pairs};
-  compute::RowList const unpaired{places.alone_rows.address(), alone.rows};
+  compute::RowList const unpaired{places.unmatched_rows.address(), left.rows};
   GARUDA_TRY(compute::record_merged_places(context, paired, unpaired, places.of_pairs));
-  GARUDA_TRY(compute::record_merged_places(context, unpaired, paired, places.of_alone));
-  alone.places = places.of_alone.address();
+  GARUDA_TRY(compute::record_merged_places(context, unpaired, paired, places.of_unmatched));
+  left.places = places.of_unmatched.address();
   return places;
 }
 
@@ -171,7 +168,7 @@ Result<std::uint64_t> join_by_pairs(compute::ComputeContext& context, MovedSides
   }
   Tested tested;
   GARUDA_TRY(test(context, sides, joinable, device_condition, joined, tested));
-  auto const rows = tested.pairs + rows_of(tested.alone);
+  auto const rows = tested.pairs + rows_of(tested.unmatched);
   if (result == nullptr) return rows;
   result->rows = rows;
   result->arena = column_arena(*result->device.open.device, rows * sides.result_row_bytes());
@@ -183,9 +180,9 @@ Result<std::uint64_t> join_by_pairs(compute::ComputeContext& context, MovedSides
       result->stored.push_back(std::move(stored));
     }
   LeftPlaces places;
-  auto const left_alone = std::ranges::find(tested.alone, Side::left, &AlonePart::side);
-  if (request.spec.ordered && sides.parts.pairs && left_alone != tested.alone.end()) {
-    GARUDA_TRY_ASSIGN(places, find_places(context, joined.left[0]->address(), tested, *left_alone));
+  auto const left_unmatched = std::ranges::find(tested.unmatched, Side::left, &UnmatchedPart::side);
+  if (request.spec.ordered && sides.parts.pairs && left_unmatched != tested.unmatched.end()) {
+    GARUDA_TRY_ASSIGN(places, find_places(context, joined.left[0]->address(), tested, *left_unmatched));
   }
   for (auto const side : {Side::left, Side::right}) {
     if (tested.pairs == 0) break;
@@ -193,7 +190,7 @@ Result<std::uint64_t> join_by_pairs(compute::ComputeContext& context, MovedSides
     auto const columns = columns_of(sides, side, joinable.of(side), *result);
     GARUDA_TRY(pairs.record_rows(context, columns, 0, places.of_pairs.address()));
   }
-  GARUDA_TRY(write_rest(context, sides, tested.alone, tested.pairs, *result));
+  GARUDA_TRY(write_rest(context, sides, tested.unmatched, tested.pairs, *result));
   return rows;
 }
 

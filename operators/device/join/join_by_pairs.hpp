@@ -1,5 +1,5 @@
 // A join of tables of a device whose pairs are tested by a condition there, before anything of them is written, or have
-// left rows that come alone in their midst.
+// unmatched left rows in their midst.
 #pragma once
 
 #include <cstdint>

@@ -5,9 +5,9 @@
 
 #include "garuda/control.hpp"
 #include "garuda/error.hpp"
-#include "operators/compute/join/alone_rows.hpp"
 #include "operators/compute/join/key_bitmap.hpp"
 #include "operators/compute/join/resident_join.hpp"
+#include "operators/compute/join/unmatched_rows.hpp"
 #include "operators/device/join/joinable_sides.hpp"
 #include "operators/device/join/moved_sides.hpp"
 
@@ -17,40 +17,24 @@ namespace garuda::device {
 /// as value_range().
 Result<std::optional<compute::KeyRange>> key_range(MovedSides const& sides, Side side, Control const& control);
 
-/// Marked by a bitmap of the other side's keys. Owns the marks, and what the passes that make them read.
-class MarkedByBitmap {
- public:
-  /// Records the marks of rows of the other side than `build`, as `way` says. The bitmap has the range of the keys of
-  /// the side that `way` builds on, to which all matches belong. Errors: limit_exceeded, out_of_memory, invalid_input
-  /// for keys that are not compared.
-  static Result<MarkedByBitmap> create(compute::ComputeContext& context, MovedSides const& sides, Side build,
-                                       compute::ResidentJoinWay const& way, Control const& control);
-
-  compute::MarkedRows const& rows() const noexcept { return rows_; }
-  /// Waits for their number. Errors: device_failure, cancelled.
-  Result<std::uint64_t> count(compute::ComputeContext& context) const;
-
- private:
-  JoinableSides joinable_;
-  std::optional<compute::KeyBitmap> bitmap_;
-  vk::Buffer marks_;
-  compute::MarkedRows rows_;
+/// The rows of one side with their marks. Owns the marks, and the tables that the passes which make them read.
+struct MarkedSide {
+  compute::MarkedRows rows;
+  JoinableSides joinable;
+  std::optional<compute::KeyBitmap> bitmap;
+  vk::Buffer marks;  ///< by the bitmap; else the join has them
+  std::optional<compute::ResidentJoin> join;
 };
 
-/// The left rows of a join without pairs, marked as `way` says.
-class MarkedLeft {
- public:
-  /// Records the marks; by partitions waits for them. Errors: as above.
-  static Result<MarkedLeft> create(compute::ComputeContext& context, MovedSides const& sides,
-                                   compute::ResidentJoinWay const& way, Control const& control);
+/// Records marks of the rows of the other side than `build`, by a bitmap of the keys of `build`, as `way` says. The
+/// bitmap has the range of the keys of the side that `way` builds on, to which all matches belong. Errors:
+/// limit_exceeded, out_of_memory, invalid_input for keys that are not compared.
+Result<MarkedSide> mark_by_bitmap(compute::ComputeContext& context, MovedSides const& sides, Side build,
+                                  compute::ResidentJoinWay const& way, Control const& control);
 
-  compute::MarkedRows const& rows() const noexcept { return rows_; }
-
- private:
-  std::optional<MarkedByBitmap> by_bitmap_;  ///< or the two below
-  JoinableSides joinable_;
-  std::optional<compute::ResidentJoin> join_;
-  compute::MarkedRows rows_;
-};
+/// Records marks of the left rows of a join without pairs, as `way` says; by partitions it waits for them. Errors: as
+/// above.
+Result<MarkedSide> mark_left(compute::ComputeContext& context, MovedSides const& sides,
+                             compute::ResidentJoinWay const& way, Control const& control);
 
 }  // namespace garuda::device

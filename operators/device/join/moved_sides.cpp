@@ -57,12 +57,13 @@ Result<bool> has_wide_keys(JoinedTables const& tables, Side side, std::size_t ke
   return may_be_wide ? has_wide_values(tables.of(side), key, control) : Result<bool>(false);
 }
 
-/// Sends key columns of both sides along, with their nulls; the right side's only where its rows come alone.
+/// Sends key columns of both sides along, with their nulls; those of the right side only where its
+/// unmatched rows are in the result.
 void add_shared(MovedSides& sides, resolve::ResolvedJoin const& columns, std::vector<std::size_t> const& shared) {
   if (shared.empty()) return;
   bool const has_nulls = sides.composed->has_nulls(Side::left) || sides.composed->has_nulls(Side::right);
   for (auto const side : {Side::left, Side::right}) {
-    if (side == Side::right && columns.parts.right == contract::Alone::none) continue;
+    if (side == Side::right && columns.parts.right == contract::SideRows::none) continue;
     for (auto const key : shared)
       sides.of(side).add_key_values(key, stored_words(columns.shared_key_type(key)).value_or(1));
     if (has_nulls) sides.of(side).add_key_nulls();
@@ -186,7 +187,7 @@ Result<MovedSides> moved_sides(resolve::JoinRequest const& request, bool counts)
     }
     sides.nulls_equal = request.spec.nulls_equal && sides.left.key_nulls() && sides.right.key_nulls();
   }
-  bool const mixes_left = columns.parts.pairs && columns.parts.left != contract::Alone::none;
+  bool const mixes_left = columns.parts.pairs && columns.parts.left != contract::SideRows::none;
   sides.by_pairs = columns.condition.has_value() || (!counts && request.spec.ordered && mixes_left);
   if (counts) return sides;
   std::vector<std::size_t> shared;
@@ -235,15 +236,17 @@ void place_columns(MovedSides& sides, resolve::JoinRequest const& request, Devic
   result.columns.push_back({sides.position({Kind::mark}), std::nullopt, 0});
 }
 
-std::vector<shaders::AloneColumn> alone_columns(MovedSides const& sides, Side side, compute::MarkedRows const& rows,
-                                                std::vector<DeviceTableState::Stored> const& targets) {
-  std::vector<shaders::AloneColumn> columns;
-  auto const add = [&](std::size_t target, std::uint32_t operation) -> shaders::AloneColumn& {
+std::vector<shaders::UnmatchedColumn> unmatched_columns(MovedSides const& sides, Side side,
+                                                        compute::MarkedRows const& rows,
+                                                        std::vector<DeviceTableState::Stored> const& targets) {
+  std::vector<shaders::UnmatchedColumn> columns;
+  auto const add = [&](std::size_t target, std::uint32_t operation) -> shaders::UnmatchedColumn& {
     auto const& stored = targets[target];
-    return columns.emplace_back(shaders::AloneColumn{0, stored.buffer.address(), stored.words, operation, 0, 0, 0, 0});
+    return columns.emplace_back(
+        shaders::UnmatchedColumn{0, stored.buffer.address(), stored.words, operation, 0, 0, 0, 0});
   };
-  auto const copy = [&](std::size_t target, VkDeviceAddress source, bool by_number) -> shaders::AloneColumn& {
-    auto& column = add(target, shaders::kAloneCopy);
+  auto const copy = [&](std::size_t target, VkDeviceAddress source, bool by_number) -> shaders::UnmatchedColumn& {
+    auto& column = add(target, shaders::kUnmatchedCopy);
     column.source = source;
     column.by_number = by_number ? 1 : 0;
     return column;
@@ -259,25 +262,25 @@ std::vector<shaders::AloneColumn> alone_columns(MovedSides const& sides, Side si
     if (auto const values = key ? own.key_values_position(*key) : std::nullopt) {
       copy(first_of_other + i, rows.payload[*values].address, by_number);
     } else if (!other.is_key_nulls(i)) {
-      add(first_of_other + i, shaders::kAloneFill).value = other.is_null_words(i) ? kAllNull : 0;
+      add(first_of_other + i, shaders::kUnmatchedFill).value = other.is_null_words(i) ? kAllNull : 0;
     } else if (auto const nulls = own.key_nulls_position(); nulls && sides.composed) {
       copy(first_of_other + i, rows.payload[*nulls].address, by_number);
     } else if (nulls) {
       // A key of both sides says by the other side's bit that this side's is null.
       auto& bit = copy(first_of_other + i, rows.payload[*nulls].address, by_number);
-      bit.operation = shaders::kAloneBit;
+      bit.operation = shaders::kUnmatchedBit;
       bit.value = own.key_nulls()->bit;
       bit.to_bit = other.key_nulls()->bit;
     } else {
-      add(first_of_other + i, shaders::kAloneFill).value = 0;
+      add(first_of_other + i, shaders::kUnmatchedFill).value = 0;
     }
   }
   for (std::size_t i = 0; i < sides.added.size(); ++i) {
     auto const at = sides.first_added() + i;
     auto const kind = sides.added[i].kind;
-    if (kind == Kind::mark) add(at, shaders::kAloneMark);
+    if (kind == Kind::mark) add(at, shaders::kUnmatchedMark);
     // Elsewhere such words are 0.
-    if (kind == absence_of(other_side(side))) add(at, shaders::kAloneFill).value = 1;
+    if (kind == absence_of(other_side(side))) add(at, shaders::kUnmatchedFill).value = 1;
   }
   return columns;
 }

@@ -9,7 +9,7 @@
 
 #include "expr/sides.hpp"
 #include "garuda/error.hpp"
-#include "operators/compute/join/alone_rows.hpp"
+#include "operators/compute/join/unmatched_rows.hpp"
 #include "operators/compute/primitives/non_null_rows.hpp"
 #include "operators/compute/primitives/radix_side.hpp"
 #include "operators/device/device_table.hpp"
@@ -104,20 +104,18 @@ struct MovedSides {
   std::uint32_t hash_bits = 0;               ///< of these strings' hashes that are kept
   std::optional<KeyComposition> composed{};  ///< of keys that are not words of one column
   bool by_pairs = false;  ///< pairs of row numbers, those of the tables, come first: a condition is tested on
-                          ///< them, or left rows that come alone find their places among them
+                          ///< them, or unmatched left rows find their places among them
   std::vector<AddedColumn> added{};
 
   MovedSide& of(Side side) noexcept { return side == Side::left ? left : right; }
   MovedSide const& of(Side side) const noexcept { return side == Side::left ? left : right; }
   /// Whether rows come without one of this side.
   bool may_lack(Side side) const noexcept {
-    return parts.pairs && parts.alone(other_side(side)) != contract::Alone::none;
+    return parts.pairs && parts.rows(other_side(side)) != contract::SideRows::none;
   }
   /// Whether rows of the result may have a null key of this side.
   bool keeps_null_keys(Side side) const noexcept {
-    auto const alone = parts.alone(side);
-    return nulls_equal || (composed && composed->nulls_are_keys) || by_pairs || alone == contract::Alone::unmatched ||
-           alone == contract::Alone::all;
+    return nulls_equal || (composed && composed->nulls_are_keys) || by_pairs || parts.gives_unmatched(side);
   }
   /// Whether rows may have a key that is null, and so matches nothing, but where nulls are equal.
   bool has_null_keys(Side side) const noexcept {
@@ -140,9 +138,10 @@ Result<MovedSides> moved_sides(resolve::JoinRequest const& request, bool counts)
 /// Names, types and places of the result's columns.
 void place_columns(MovedSides& sides, resolve::JoinRequest const& request, DeviceTableState& result);
 
-/// What rows of `side` that come alone put into the stored columns of the result, but for keys of other widths.
+/// The columns that unmatched rows of `side` put into the stored columns of the result, but for keys of other widths.
 /// `rows`: the side. `targets`: these columns.
-std::vector<shaders::AloneColumn> alone_columns(MovedSides const& sides, Side side, compute::MarkedRows const& rows,
-                                                std::vector<DeviceTableState::Stored> const& targets);
+std::vector<shaders::UnmatchedColumn> unmatched_columns(MovedSides const& sides, Side side,
+                                                        compute::MarkedRows const& rows,
+                                                        std::vector<DeviceTableState::Stored> const& targets);
 
 }  // namespace garuda::device

@@ -1,7 +1,7 @@
 #version 450
 #extension GL_GOOGLE_include_directive : require
 // The result of a join in one pass over partitioned rows: every task takes as many places as it has pairs and writes all
-// columns there. Rows come in any order. Rows that have a match are marked where kMarks says so; with kMarksAlone that is
+// columns there. Rows come in any order. Rows that have a match are marked where kMarks says so; with kMarksOnly that is
 // all, and no pair is enumerated.
 //
 // Buffers: JoinRowsPush, by address. Invocation: several tasks a workgroup, one after another: what the next one reads
@@ -72,7 +72,7 @@ void enter_rows(uint rows) {
 // The row behind a row of a slot, + 1.
 uint next_of(uint row) { return kMarksBuild ? scratch[kNext + row] & kRowMask : scratch[kNext + row]; }
 
-// Matches of a key: the last one's row | matches << kRowBits; 0 when there is none. With kMarksAlone some matches: who
+// Matches of a key: the last one's row | matches << kRowBits; 0 when there is none. With kMarksOnly some matches: who
 // marks the first row of a key goes on to the others.
 uint look_up(uvec2 key) {
   uint matches = 0u;
@@ -84,7 +84,7 @@ uint look_up(uvec2 key) {
     matches = ((matches & ~kRowMask) + (1u << kRowBits)) | row;
     bool is_marked = !kMarksBuild || (scratch[kNext + row] & kMarked) != 0u;
     if (!is_marked) is_marked = (atomicOr(scratch[kNext + row], kMarked) & kMarked) != 0u;
-    if (kMarksAlone && is_marked) at = 0u;
+    if (kMarksOnly && is_marked) at = 0u;
   }
   return matches;
 }
@@ -290,7 +290,7 @@ void main() {
     }
     if (kMarksProbe) mark_probe_rows(task, matches);
     uint positions[kItems];
-    if (!kMarksAlone) place_matches(matches, positions);
+    if (!kMarksOnly) place_matches(matches, positions);
     barrier();
     if (kMarksBuild) mark_build_rows(task);
     if (num_pairs > 0u) {

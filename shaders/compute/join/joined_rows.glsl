@@ -18,7 +18,7 @@ layout(constant_id = 21) const uint kMarks = 0u;
 
 const bool kMarksBuild = (kMarks & kMarkBuild) != 0u;
 const bool kMarksProbe = (kMarks & kMarkProbe) != 0u;
-const bool kMarksAlone = (kMarks & kMarkAlone) != 0u;
+const bool kMarksOnly = (kMarks & kMarkOnly) != 0u;
 const uint kMarked = 0x80000000u;  // a row's bit in shared memory
 
 const uint kNoPlace = 0xffffffffu;

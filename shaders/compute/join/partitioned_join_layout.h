@@ -16,7 +16,7 @@ const uint kSpecMarks = 21u;       // of rows that have a match: a sum of the fo
 
 const uint kMarkBuild = 1u;
 const uint kMarkProbe = 2u;
-const uint kMarkAlone = 4u;  // pairs are neither written nor counted
+const uint kMarkOnly = 4u;  // pairs are neither written nor counted
 
 // A slot of the table: 0, or the first row of its key in the chunk + 1 in the low bits, the key's rows above.
 const uint kRowBits = 12u;

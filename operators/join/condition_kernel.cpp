@@ -1,4 +1,4 @@
-#include "operators/join/condition/condition_kernel.hpp"
+#include "operators/join/condition_kernel.hpp"
 
 #include <algorithm>
 #include <array>

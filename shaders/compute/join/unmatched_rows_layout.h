@@ -1,6 +1,6 @@
-// What the passes over rows that come alone and the C++ that records them agree on.
-#ifndef GARUDA_SHADERS_ALONE_ROWS_LAYOUT_H
-#define GARUDA_SHADERS_ALONE_ROWS_LAYOUT_H
+// The layout on which the passes over unmatched rows and the C++ that records them agree.
+#ifndef GARUDA_SHADERS_UNMATCHED_ROWS_LAYOUT_H
+#define GARUDA_SHADERS_UNMATCHED_ROWS_LAYOUT_H
 
 #include "../../primitives/primitives_layout.h"
 
@@ -12,14 +12,14 @@ const uint kRowsUnmarked = 1u;
 const uint kRowsAll = 2u;
 
 // What a column of them gets.
-const uint kAloneCopy = 0u;  // the row's value
-const uint kAloneFill = 1u;  // every word `value`
-const uint kAloneBit = 2u;   // bit `value` of the row's word, as bit to_bit of a word that is else 0
-const uint kAloneMark = 3u;  // 1 where the row is marked, else 0
-const uint kAloneRow = 4u;   // the row
+const uint kUnmatchedCopy = 0u;  // the row's value
+const uint kUnmatchedFill = 1u;  // every word `value`
+const uint kUnmatchedBit = 2u;   // bit `value` of the row's word, as bit to_bit of a word that is else 0
+const uint kUnmatchedMark = 3u;  // 1 where the row is marked, else 0
+const uint kUnmatchedRow = 4u;   // the row
 
-struct AloneColumn {
-  device_address source;  // of kAloneCopy and kAloneBit
+struct UnmatchedColumn {
+  device_address source;  // of kUnmatchedCopy and kUnmatchedBit
   device_address target;
   uint words;
   uint operation;
@@ -30,12 +30,12 @@ struct AloneColumn {
 };
 
 /// One block of kGroup × kItems rows a workgroup: counts the rows that come, or writes them.
-struct AloneRowsPush {
+struct UnmatchedRowsPush {
   device_address marks;    // a bit a row
   device_address numbers;  // num_rows × u32, or 0
   device_address counts;   // a block
   device_address firsts;   // their exclusive sums
-  device_address columns;  // num_columns × AloneColumn
+  device_address columns;  // num_columns × UnmatchedColumn
   device_address places;   // u32 a row that comes: where in the columns, behind first_row; 0: one behind the other
   uint num_rows;
   uint num_columns;

@@ -1,13 +1,98 @@
+#include "operators/join/match_sink.hpp"
+
 #include <algorithm>
 #include <chrono>
+#include <span>
 #include <utility>
 #include <vector>
 
 #include "expr/sides.hpp"
-#include "operators/join/match_sink.hpp"
 
 namespace garuda::join {
 namespace {
+
+class CountSink final : public MatchSink {
+ public:
+  Result<void> take(contract::JoinKernel& kernel, run::SliceTask const&, std::uint64_t* rows) override {
+    GARUDA_TRY_ASSIGN(*rows, kernel.count());
+    return {};
+  }
+};
+
+class MarkSink final : public MatchSink {
+ public:
+  MarkSink(SideMarks& marks, std::unique_ptr<MatchSink> pairs) : marks_(marks), pairs_(std::move(pairs)) {}
+
+  /// Marks first: what is marked twice, because the slice is halved and taken anew, is marked.
+  Result<void> take(contract::JoinKernel& kernel, run::SliceTask const& slice, std::uint64_t* rows) override {
+    GARUDA_TRY(mark(Side::left, slice.left, kernel, slice));
+    GARUDA_TRY(mark(Side::right, slice.right, kernel, slice));
+    return pairs_ == nullptr ? Result<void>{} : pairs_->take(kernel, slice, rows);
+  }
+
+  Result<void> finish() override { return pairs_ == nullptr ? Result<void>{} : pairs_->finish(); }
+
+ private:
+  Result<void> mark(Side side, run::RowRange rows, contract::JoinKernel& kernel, run::SliceTask const& slice) {
+    auto& marks = marks_.of(side);
+    if (!marks) return {};
+    bool gives_all = false;
+    if (pairs_ != nullptr) {
+      GARUDA_TRY_ASSIGN(gives_all, pairs_->gives_all(side, kernel, slice));
+    }
+    if (!gives_all) return kernel.add_marks(side, *marks, rows.begin);
+    marks->set_all(rows.begin, rows.end);
+    return {};
+  }
+
+  SideMarks& marks_;
+  std::unique_ptr<MatchSink> pairs_;
+};
+
+/// Most pairs that a kernel is asked for at once: they stay in a cache until they are row ids.
+constexpr std::uint64_t kWindowPairs = std::uint64_t{1} << 14;
+
+class PairSink final : public MatchSink {
+ public:
+  PairSink(SinkContext const& context, run::LaneScheduler::Emit const& emit) : context_(context), emit_(emit) {}
+
+  /// A device's shortage shows with the first window, before any pair is handed over.
+  Result<void> take(contract::JoinKernel& kernel, run::SliceTask const& slice, std::uint64_t* rows) override {
+    GARUDA_TRY_ASSIGN(auto const count, kernel.count());
+    for (std::uint64_t first = 0; first < count;) {
+      GARUDA_TRY_ASSIGN(auto chunk, next_chunk(kernel, slice, first, std::min(context_.chunk_rows, count - first)));
+      first += chunk.size();
+      *rows += chunk.size();
+      if (!emit_(std::move(chunk))) return {};
+    }
+    return {};
+  }
+
+ private:
+  /// The kernel's pairs [first, first + rows).
+  Result<run::PairChunk> next_chunk(contract::JoinKernel& kernel, run::SliceTask const& slice, std::uint64_t first,
+                                    std::uint64_t rows) {
+    run::PairChunk chunk;
+    chunk.left.resize(rows);
+    chunk.right.resize(rows);
+    window_.resize(std::max<std::size_t>(window_.size(), std::min(rows, kWindowPairs)));
+    for (std::uint64_t done = 0; done < rows;) {
+      if (context_.control.is_cancelled()) return fail(ErrorCode::cancelled, "the join was cancelled");
+      auto const pairs = std::span(window_).first(std::min<std::uint64_t>(window_.size(), rows - done));
+      GARUDA_TRY(kernel.pairs(first + done, pairs));
+      for (auto const& pair : pairs) {
+        chunk.left[done] = static_cast<std::int64_t>(context_.left.row_id(slice.left.begin + pair.left));
+        chunk.right[done] = static_cast<std::int64_t>(context_.right.row_id(slice.right.begin + pair.right));
+        ++done;
+      }
+    }
+    return chunk;
+  }
+
+  SinkContext context_;
+  run::LaneScheduler::Emit const& emit_;
+  std::vector<contract::RowPair> window_;
+};
 
 /// A batch gets room for a few more rows than expected, so that it seldom ends short of its task.
 constexpr double kCapacitySlack = 1.05;
@@ -53,7 +138,7 @@ class BatchSink final : public MatchSink {
 
   /// Where each row has one match at most, in all of the other side's rows that may match it.
   Result<bool> gives_all(Side side, contract::JoinKernel& kernel, run::SliceTask const& slice) override {
-    if (!builder_.sources().places_alone(side) || probe_of(slice) != side) return false;
+    if (!builder_.sources().places_unmatched(side) || probe_of(slice) != side) return false;
     auto const other = other_side(side);
     auto const& offsets = (other == Side::left ? context_.left : context_.right).offsets;
     if (positions_of(other, slice) != run::RowRange{offsets[slice.partition], offsets[slice.partition + 1]})
@@ -137,6 +222,17 @@ class BatchSink final : public MatchSink {
 };
 
 }  // namespace
+
+std::unique_ptr<MatchSink> count_sink() { return std::make_unique<CountSink>(); }
+
+std::unique_ptr<MatchSink> mark_sink(SideMarks& marks, std::unique_ptr<MatchSink> pairs) {
+  if (!marks.any()) return pairs;
+  return std::make_unique<MarkSink>(marks, std::move(pairs));
+}
+
+std::unique_ptr<MatchSink> pair_sink(SinkContext const& context, run::LaneScheduler::Emit const& emit) {
+  return std::make_unique<PairSink>(context, emit);
+}
 
 std::unique_ptr<MatchSink> batch_sink(SinkContext const& context, BatchSources const& sources,
                                       std::span<run::SliceTask const> task, run::BatchScheduler::Emit const& emit) {

@@ -1,7 +1,8 @@
-#include "operators/join/batches/batch_builder.hpp"
+#include "operators/join/batch_builder.hpp"
 
 #include <algorithm>
 #include <cstring>
+#include <new>
 #include <numeric>
 #include <utility>
 
@@ -80,7 +81,48 @@ Result<AlignedBuffer> packed(std::vector<std::uint8_t>& flags) {
   return bits;
 }
 
+/// More than is expected, so that a column seldom has to grow.
+constexpr double kSlack = 1.02;
+
 }  // namespace
+
+Result<void> CellStrings::start(std::uint64_t rows, double mean_bytes, bool large_offsets) {
+  is_large_ = large_offsets;
+  rows_ = 0;
+  used_ = 0;
+  auto const offset_bytes = large_offsets ? sizeof(std::int64_t) : sizeof(std::int32_t);
+  GARUDA_TRY_ASSIGN(offsets_, AlignedBuffer::allocate(static_cast<std::int64_t>((rows + 1) * offset_bytes)));
+  std::memset(offsets_.data(), 0, offset_bytes);
+  auto const expected = static_cast<std::int64_t>(kSlack * mean_bytes * static_cast<double>(rows));
+  GARUDA_TRY_ASSIGN(bytes_, AlignedBuffer::allocate(expected + materialize::kLargestCellBytes));
+  return {};
+}
+
+/// Room for `rows` more values, and for a whole cell written at the last one's place.
+void CellStrings::reserve_bytes(std::size_t rows) {
+  auto const needed = used_ + static_cast<std::int64_t>((rows + 1) * materialize::kLargestCellBytes);
+  if (needed <= bytes_.size_bytes()) return;
+  auto larger = AlignedBuffer::allocate(std::max(needed, bytes_.size_bytes() + bytes_.size_bytes() / 8));
+  if (!larger) throw std::bad_alloc();
+  std::memcpy(larger->data(), bytes_.data(), static_cast<std::size_t>(used_));
+  bytes_ = std::move(*larger);
+}
+
+void CellStrings::finish() noexcept {
+  if (offsets_.size_bytes() == 0) return;
+  bytes_.truncate(used_);
+  offsets_.truncate(static_cast<std::int64_t>((rows_ + 1) * (is_large_ ? sizeof(std::int64_t) : sizeof(std::int32_t))));
+}
+
+ArrayView CellStrings::view(std::uint64_t first, std::int64_t rows) const noexcept {
+  ArrayView view;
+  view.length = rows;
+  view.offset = static_cast<std::int64_t>(first);
+  view.null_count = 0;
+  view.offsets = offsets_.data();
+  view.values = bytes_.data();
+  return view;
+}
 
 /// What a batch is made of beside gathered columns; several views of it where it is cut.
 struct BatchBuilder::Values {
@@ -159,8 +201,8 @@ void BatchBuilder::append_sole(std::span<std::uint32_t const> build_rows, std::u
   probed.first = first_probe;
   built.first.reset();
   expect_present(build_rows.size());
-  if (sources_.places_alone(probe))
-    place_alone(build_rows, built);
+  if (sources_.places_unmatched(probe))
+    place_unmatched(build_rows, built);
   else
     for (std::size_t i = 0; i < build_rows.size(); ++i) built.positions[i] = build_rows[i] - 1;
   if (sources_.of(probe).wants_rows && !is_shared(probe))
@@ -175,7 +217,7 @@ void BatchBuilder::expect_present(std::size_t count) {
 }
 
 /// Positions of build rows, + 1, some of which are not there: those have the values of any row, which are null.
-void BatchBuilder::place_alone(std::span<std::uint32_t const> build_rows, SideRows& built) const {
+void BatchBuilder::place_unmatched(std::span<std::uint32_t const> build_rows, SideRows& built) const {
   auto* const present = built.present.data() + size_;
   bool all = true;
   for (std::size_t i = 0; i < build_rows.size(); ++i) {

@@ -1,7 +1,9 @@
 // Pairs of positions in the partitioned sides → batches of result columns, on the thread that found the pairs.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <span>
@@ -12,7 +14,6 @@
 #include "garuda/error.hpp"
 #include "garuda/table.hpp"
 #include "operators/contract/join_kernel.hpp"
-#include "operators/join/batches/cell_strings.hpp"
 #include "operators/materialize/carried_column.hpp"
 #include "operators/materialize/gather.hpp"
 #include "operators/resolve/join_columns.hpp"
@@ -41,7 +42,7 @@ class BatchSources {
 
   /// Whether rows of `side` without a match can be given among the others: the kind of join has them, and no column of
   /// the result takes its value from either side.
-  bool places_alone(Side side) const noexcept { return of(other_side(side)).may_be_null; }
+  bool places_unmatched(Side side) const noexcept { return of(other_side(side)).may_be_null; }
 
  private:
   friend class BatchBuilder;
@@ -98,6 +99,60 @@ struct PositionBases {
   std::uint64_t of(Side side) const noexcept { return side == Side::left ? left : right; }
 };
 
+/// A column of strings of one batch, behind offsets, made of the cells in which partitioning carried its values. Used
+/// by one thread.
+class CellStrings {
+ public:
+  /// Most rows of a batch that offsets of 32 bits reach over.
+  static constexpr std::uint64_t kMostRows =
+      std::numeric_limits<std::int32_t>::max() / std::uint64_t{materialize::kLargestCellBytes};
+
+  /// Makes room for `rows` rows of `mean_bytes` bytes, about. Errors: out_of_memory.
+  Result<void> start(std::uint64_t rows, double mean_bytes, bool large_offsets);
+
+  /// Appends the values of `count` cells of `width` bytes; at(i): that of row i. `present`: 0 where there is no value,
+  /// nullptr: all have one. Requires: there is room for the rows. Throws std::bad_alloc.
+  template <class At>
+  void append(std::byte const* cells, std::uint32_t width, At at, std::size_t count, std::uint8_t const* present) {
+    reserve_bytes(count);
+    if (width == 8)
+      is_large_ ? put<8, std::int64_t>(cells, at, count, present) : put<8, std::int32_t>(cells, at, count, present);
+    else
+      is_large_ ? put<16, std::int64_t>(cells, at, count, present) : put<16, std::int32_t>(cells, at, count, present);
+    rows_ += count;
+  }
+
+  /// Ends the column, if there is one.
+  void finish() noexcept;
+  /// Its rows from `first` on; refers to this. Requires: finish() was called.
+  ArrayView view(std::uint64_t first, std::int64_t rows) const noexcept;
+
+ private:
+  template <std::uint32_t kWidth, class Offset, class At>
+  void put(std::byte const* cells, At at, std::size_t count, std::uint8_t const* present) {
+    auto* const out = bytes_.data();
+    auto* const ends = offsets_.as<Offset>() + rows_ + 1;
+    auto end = used_;
+    for (std::size_t i = 0; i < count; ++i) {
+      auto const* const cell = cells + at(i) * std::size_t{kWidth};
+      // The whole cell: what lies behind its value is overwritten by the next one.
+      __builtin_memcpy(out + end, cell, kWidth);
+      auto const length = materialize::cell_length(cell, kWidth);
+      end += present == nullptr || present[i] != 0 ? length : 0;
+      ends[i] = static_cast<Offset>(end);
+    }
+    used_ = end;
+  }
+
+  void reserve_bytes(std::size_t rows);
+
+  AlignedBuffer offsets_;
+  AlignedBuffer bytes_;
+  std::uint64_t rows_ = 0;
+  std::int64_t used_ = 0;  ///< of bytes_
+  bool is_large_ = false;
+};
+
 /// Fills one batch after the other. Used by one thread.
 class BatchBuilder {
  public:
@@ -120,7 +175,8 @@ class BatchBuilder {
   /// Requires: there is room.
   void append(std::span<contract::RowPair const> pairs, PositionBases bases, Side probe);
   /// The same of consecutive probe rows from `first_probe` on, as JoinKernel::sole_matches has them: the probe side's
-  /// columns are copied as a whole, or shared. Requires: each has a match, or the probe side's rows are placed alone.
+  /// columns are copied as a whole, or shared. Requires: each has a match, or the probe side's unmatched rows are
+  /// placed.
   void append_sole(std::span<std::uint32_t const> build_rows, std::uint64_t first_probe, PositionBases bases,
                    Side probe);
 
@@ -154,7 +210,7 @@ class BatchBuilder {
   bool is_shared(Side side) const noexcept { return shared_ && shared_->side == side; }
   bool has_wide_ids(Side side) const;
   void expect_present(std::size_t count);
-  void place_alone(std::span<std::uint32_t const> build_rows, SideRows& built) const;
+  void place_unmatched(std::span<std::uint32_t const> build_rows, SideRows& built) const;
   void resolve(Side side, std::size_t count, std::uint64_t base);
   void append_positions(std::size_t count, PositionBases bases, Side probe);
   void append_column(std::size_t column, std::size_t count, std::uint64_t base);

@@ -1,4 +1,4 @@
-// Rows of one side of a resident join that come in the result without one of the other side.
+// Unmatched rows of one side of a join on a device, or its matched ones, as the kind of join gives them.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +8,7 @@
 #include "operators/compute/primitives/device_scan.hpp"
 #include "operators/compute/primitives/radix_side.hpp"
 #include "operators/contract/join_kind.hpp"
-#include "shaders/compute/join/alone_rows_layout.h"
+#include "shaders/compute/join/unmatched_rows_layout.h"
 #include "vk_runtime/memory/memory.hpp"
 
 namespace garuda::compute {
@@ -22,12 +22,15 @@ struct MarkedRows {
   VkDeviceAddress marks = 0;    ///< a bit a row: it has a match
 };
 
-/// Finds such rows, and writes their columns where the result has room for them, in the order of the side.
-class AloneRows {
+/// Enumerates the rows of a marked side that the result has, in the order of the side, and writes their columns where
+/// the result has room for them.
+class UnmatchedRows {
  public:
-  /// Of `rows` those that `alone`, not none, names. What is viewed stays in place. Errors: limit_exceeded,
-  /// out_of_memory.
-  static Result<AloneRows> create(ComputeContext& context, MarkedRows const& rows, contract::Alone alone);
+  /// Takes of `rows` those that `chosen` names, which is not none. The memory that is viewed stays in place. Errors:
+  /// limit_exceeded, out_of_memory.
+  static Result<UnmatchedRows> create(ComputeContext& context, MarkedRows rows, contract::SideRows chosen);
+
+  MarkedRows const& marked() const noexcept { return marked_; }
 
   /// Records the counting of the rows.
   Result<void> record_count(ComputeContext& context);
@@ -35,12 +38,14 @@ class AloneRows {
   Result<std::uint64_t> count(ComputeContext& context);
   /// Records the writing of the columns, from `first_row` of their targets on; with `places`, u32 a row that comes,
   /// the i-th so many rows behind it. After record_count(), as often as wanted.
-  Result<void> record_rows(ComputeContext& context, std::span<shaders::AloneColumn const> columns,
+  Result<void> record_rows(ComputeContext& context, std::span<shaders::UnmatchedColumn const> columns,
                            std::uint64_t first_row, VkDeviceAddress places = 0);
 
  private:
-  std::uint64_t num_rows_ = 0;
-  shaders::AloneRowsPush push_{};
+  std::uint64_t num_rows() const noexcept { return marked_.rows; }
+
+  MarkedRows marked_;
+  shaders::UnmatchedRowsPush push_{};
   vk::Buffer counts_;  ///< rows of each block that come
   vk::Buffer firsts_;
   std::vector<vk::Buffer> columns_;  ///< of each time they are written
@@ -59,6 +64,6 @@ Result<void> record_merged_places(ComputeContext& context, RowList const& list, 
                                   vk::Buffer const& places);
 
 /// Every pipeline of these passes with this tuning beside those of sums.
-std::vector<vk::ComputePipelineSpec> alone_rows_pipelines(ComputeTuning const& tuning);
+std::vector<vk::ComputePipelineSpec> unmatched_rows_pipelines(ComputeTuning const& tuning);
 
 }  // namespace garuda::compute

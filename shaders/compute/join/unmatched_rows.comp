@@ -1,18 +1,18 @@
 #version 450
 #extension GL_GOOGLE_include_directive : require
-// Rows of one side of a join that come without a row of the other, in their order. COUNT: how many there are in each
+// Unmatched rows of one side of a join, or its matched ones, or all, in their order. COUNT: how many there are in each
 // block. WRITE: their columns, behind those of the blocks before.
 //
-// Buffers: AloneRowsPush, by address. Invocation: kItems rows of a block, kGroup apart. Writes: counts (COUNT), the
+// Buffers: UnmatchedRowsPush, by address. Invocation: kItems rows of a block, kGroup apart. Writes: counts (COUNT), the
 // columns' targets (WRITE), which have room for all of them.
 
-#include "alone_rows_layout.h"
+#include "unmatched_rows_layout.h"
 #include "../../primitives/words.glsl"
 #include "../../primitives/block.glsl"
 
-layout(push_constant) uniform Push { AloneRowsPush push; };
+layout(push_constant) uniform Push { UnmatchedRowsPush push; };
 
-layout(buffer_reference, std430, buffer_reference_align = 8) readonly restrict buffer Columns { AloneColumn at[]; };
+layout(buffer_reference, std430, buffer_reference_align = 8) readonly restrict buffer Columns { UnmatchedColumn at[]; };
 
 const uint kBlockRows = kGroup * kItems;
 const uint kBlockWords = (kBlockRows + 31u) / 32u;
@@ -49,7 +49,7 @@ uint choose_rows(uint begin) {
 }
 
 #ifdef WRITE
-void write_copy(AloneColumn column, uint word, uint rows[kItems], uint targets[kItems]) {
+void write_copy(UnmatchedColumn column, uint word, uint rows[kItems], uint targets[kItems]) {
   uint values[kItems];
   [[unroll]] for (uint i = 0u; i < kItems; ++i) {
     if (targets[i] == 0xffffffffu) continue;
@@ -59,17 +59,17 @@ void write_copy(AloneColumn column, uint word, uint rows[kItems], uint targets[k
   }
   [[unroll]] for (uint i = 0u; i < kItems; ++i) {
     if (targets[i] == 0xffffffffu) continue;
-    uint value = column.operation == kAloneBit ? (values[i] >> column.value & 1u) << column.to_bit : values[i];
+    uint value = column.operation == kUnmatchedBit ? (values[i] >> column.value & 1u) << column.to_bit : values[i];
     Words(advanced(column.target, word)).at[targets[i] * column.words] = value;
   }
 }
 
-void write_made(AloneColumn column, uint word, uint rows[kItems], uint targets[kItems]) {
+void write_made(UnmatchedColumn column, uint word, uint rows[kItems], uint targets[kItems]) {
   [[unroll]] for (uint i = 0u; i < kItems; ++i) {
     if (targets[i] == 0xffffffffu) continue;
     uint value = column.value;
-    if (column.operation == kAloneMark) value = is_marked(rows[i]) ? 1u : 0u;
-    if (column.operation == kAloneRow) value = rows[i];
+    if (column.operation == kUnmatchedMark) value = is_marked(rows[i]) ? 1u : 0u;
+    if (column.operation == kUnmatchedRow) value = rows[i];
     Words(advanced(column.target, word)).at[targets[i] * column.words] = value;
   }
 }
@@ -101,8 +101,8 @@ void main() {
     targets[i] = push.first_row + place;
   }
   for (uint c = 0u; c < push.num_columns; ++c) {
-    AloneColumn column = Columns(push.columns).at[c];
-    bool has_source = column.operation == kAloneCopy || column.operation == kAloneBit;
+    UnmatchedColumn column = Columns(push.columns).at[c];
+    bool has_source = column.operation == kUnmatchedCopy || column.operation == kUnmatchedBit;
     for (uint word = 0u; word < column.words; ++word) {
       if (has_source) {
         write_copy(column, word, rows, targets);

@@ -1,4 +1,5 @@
-// Rows of one side of a join that come without a row of the other, in the order of their table.
+// Unmatched rows of one side of a join, or its matched ones, as the kind of join gives them, in the order of their
+// table.
 #pragma once
 
 #include <cstdint>
@@ -32,11 +33,12 @@ KeysInPlace keys_in_place(keys::EncodedKeys const& keys, partition::RadixDigit d
 Result<contract::MarkBitmap> marks_by_row(contract::RowMarks marks, partition::PartitionedKeys const& keys,
                                           KeysInPlace const& source, std::uint64_t table_rows, Control const& control);
 
-/// The row ids of such rows, piece by piece. Used by one thread.
-class AloneRows {
+/// Enumerates the row ids of the rows of one side that the result has without a row of the other side, piece by piece.
+/// Used by one thread.
+class UnmatchedRows {
  public:
-  /// `matched`: a bit a row, of `table_rows` rows. Requires: `alone` is not none.
-  AloneRows(contract::Alone alone, contract::MarkBitmap matched, std::uint64_t table_rows);
+  /// `matched`: a bit a row, of `table_rows` rows. Requires: `chosen` is not none.
+  UnmatchedRows(contract::SideRows chosen, contract::MarkBitmap matched, std::uint64_t table_rows);
 
   std::uint64_t size() const noexcept { return firsts_.back(); }
   bool at_end() const noexcept { return position_ == size(); }
@@ -52,7 +54,7 @@ class AloneRows {
  private:
   void write_block(std::uint64_t block, std::span<std::int64_t> ids) const;
 
-  contract::Alone alone_;
+  contract::SideRows chosen_;
   std::shared_ptr<contract::MarkBitmap const> matched_;
   std::uint64_t table_rows_;
   std::vector<std::uint64_t> firsts_;  // chosen rows before each block of rows, then all of them

@@ -2,7 +2,7 @@
 #include <utility>
 
 #include "expr/sides.hpp"
-#include "operators/join/batches/batch_builder.hpp"
+#include "operators/join/batch_builder.hpp"
 #include "operators/materialize/plain_column.hpp"
 #include "operators/materialize/row_bytes.hpp"
 
@@ -53,7 +53,7 @@ Result<void> BatchSources::add_side(PartitionedTable side, resolve::ResolvedJoin
   auto& source = which == Side::left ? left_ : right_;
   source.side = std::move(side);
   auto const& table = source.side.table;
-  source.may_be_null = columns.parts.alone(other_side(which)) == contract::Alone::unmatched;
+  source.may_be_null = columns.parts.rows(other_side(which)) == contract::SideRows::unmatched;
   for (std::size_t i = 0; i < columns.output.size(); ++i)
     if (auto const& output = columns.output[i]; output.side == which) {
       columns_[i] = column_of(source, which, output.column);

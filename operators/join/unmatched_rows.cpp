@@ -1,4 +1,4 @@
-#include "operators/join/alone_rows.hpp"
+#include "operators/join/unmatched_rows.hpp"
 
 #include <algorithm>
 #include <bit>
@@ -25,10 +25,10 @@ void visit_ones(std::uint64_t bits, Visit const& visit) {
   for (; bits != 0; bits &= bits - 1) visit(static_cast<std::uint64_t>(std::countr_zero(bits)));
 }
 
-/// The rows of a word that come alone, given those that match, which are among them.
-std::uint64_t chosen_bits(contract::Alone alone, contract::MarkBitmap const& matched, std::uint64_t word,
+/// The bits of a word's rows that `chosen` names, given those of the rows that match.
+std::uint64_t chosen_bits(contract::SideRows chosen, contract::MarkBitmap const& matched, std::uint64_t word,
                           std::uint64_t rows) {
-  return contract::num_alone(alone, bits_of_rows(word, rows), matched[word]);
+  return contract::num_side_rows(chosen, bits_of_rows(word, rows), matched[word]);
 }
 
 /// Rows that are counted together, in whole words of a bitmap; few enough pieces that their counters take less memory
@@ -102,18 +102,18 @@ Result<contract::MarkBitmap> marks_by_row(contract::RowMarks marks, partition::P
   return words;
 }
 
-AloneRows::AloneRows(contract::Alone alone, contract::MarkBitmap matched, std::uint64_t table_rows)
-    : alone_(alone),
+UnmatchedRows::UnmatchedRows(contract::SideRows chosen, contract::MarkBitmap matched, std::uint64_t table_rows)
+    : chosen_(chosen),
       matched_(std::make_shared<contract::MarkBitmap const>(std::move(matched))),
       table_rows_(table_rows),
       firsts_(num_blocks(table_rows) + 1) {
   for (std::uint64_t word = 0; word < matched_->size(); ++word)
     firsts_[word / kBlockWords + 1] +=
-        static_cast<std::uint64_t>(std::popcount(chosen_bits(alone_, *matched_, word, table_rows_)));
+        static_cast<std::uint64_t>(std::popcount(chosen_bits(chosen_, *matched_, word, table_rows_)));
   std::partial_sum(firsts_.begin(), firsts_.end(), firsts_.begin());
 }
 
-Result<std::span<std::int64_t const>> AloneRows::peek(std::uint64_t most, Control const& control) {
+Result<std::span<std::int64_t const>> UnmatchedRows::peek(std::uint64_t most, Control const& control) {
   auto const count = std::min(most, size() - position_);
   if (count == 0) return std::span<std::int64_t const>{};
   ids_.resize(count);
@@ -127,7 +127,7 @@ Result<std::span<std::int64_t const>> AloneRows::peek(std::uint64_t most, Contro
 }
 
 /// Writes those of a block that belong to the positions from position_ on.
-void AloneRows::write_block(std::uint64_t block, std::span<std::int64_t> ids) const {
+void UnmatchedRows::write_block(std::uint64_t block, std::span<std::int64_t> ids) const {
   auto const end = position_ + ids.size();
   auto position = firsts_[block];
   auto const first_row = block * kBlockRows;
@@ -139,7 +139,7 @@ void AloneRows::write_block(std::uint64_t block, std::span<std::int64_t> ids) co
   }
   auto const last_word = std::min<std::uint64_t>((block + 1) * kBlockWords, matched_->size());
   for (auto word = block * kBlockWords; word < last_word && position < end; ++word)
-    visit_ones(chosen_bits(alone_, *matched_, word, table_rows_), [&](std::uint64_t bit) {
+    visit_ones(chosen_bits(chosen_, *matched_, word, table_rows_), [&](std::uint64_t bit) {
       if (position >= position_ && position < end)
         ids[position - position_] = static_cast<std::int64_t>(word * 64 + bit);
       ++position;
