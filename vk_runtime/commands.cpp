@@ -283,17 +283,9 @@ void CommandRecorder::begin_rendering(VkRect2D area, std::span<ColorAttachment c
 
 void CommandRecorder::end_rendering() { device_->fn().vkCmdEndRendering(commands_); }
 
-void CommandRecorder::bind_vertex_buffer(std::uint32_t binding, BufferView buffer) {
-  device_->fn().vkCmdBindVertexBuffers(commands_, binding, 1, &buffer.buffer, &buffer.offset);
-}
-
 void CommandRecorder::draw(std::uint32_t vertices, std::uint32_t instances, std::uint32_t first_vertex,
                            std::uint32_t first_instance) {
   device_->fn().vkCmdDraw(commands_, vertices, instances, first_vertex, first_instance);
-}
-
-void CommandRecorder::draw_indirect(Buffer const& buffer, std::uint64_t offset) {
-  device_->fn().vkCmdDrawIndirect(commands_, buffer.handle(), offset, 1, sizeof(VkDrawIndirectCommand));
 }
 
 void CommandRecorder::dispatch_part(std::uint64_t groups, std::uint32_t part, std::uint32_t parts) {

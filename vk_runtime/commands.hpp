@@ -113,20 +113,17 @@ class CommandRecorder {
   void push(Pipeline const& pipeline, std::span<std::byte const> push);
 
   /// Begins drawing into `area` of the attachments: render area, viewport and scissor are all `area`, so that NDC [-1,
-  /// 1] spans it. Attachments are in use::kColorAttachment. No attachments: a pass that only runs the vertex stage.
+  /// 1] spans it. Attachments are in use::kColorAttachment.
   void begin_rendering(VkRect2D area, std::span<ColorAttachment const> attachments);
   void begin_rendering(VkExtent2D extent, std::span<ColorAttachment const> attachments) {
     begin_rendering(VkRect2D{{0, 0}, extent}, attachments);
   }
   void end_rendering();
 
-  void bind_vertex_buffer(std::uint32_t binding, BufferView buffer);
   /// gl_VertexIndex runs from `first_vertex`, gl_InstanceIndex from `first_instance`. Instances are drawn one after
   /// another.
   void draw(std::uint32_t vertices, std::uint32_t instances = 1, std::uint32_t first_vertex = 0,
             std::uint32_t first_instance = 0);
-  /// One VkDrawIndirectCommand at `offset` of a buffer created with VK_BUFFER_USAGE_INDIRECT_BUFFER_BIT.
-  void draw_indirect(Buffer const& buffer, std::uint64_t offset);
 
   /// Runs at least `groups` workgroups (0: none), laid out in x and y so that no axis exceeds its limit. The shader's
   /// linear workgroup is gl_WorkGroupID.y * gl_NumWorkGroups.x + gl_WorkGroupID.x; it ignores those past the count it
@@ -136,7 +133,7 @@ class CommandRecorder {
   /// difference unless they use gl_NumWorkGroups for more than their number. Where there are more parts than
   /// workgroups, or rows of them, some are empty, but not part 0.
   void dispatch_part(std::uint64_t groups, std::uint32_t part, std::uint32_t parts);
-  /// One VkDispatchIndirectCommand.
+  /// Runs the VkDispatchIndirectCommand at `offset` of a buffer with VK_BUFFER_USAGE_INDIRECT_BUFFER_BIT.
   void dispatch_indirect(Buffer const& buffer, std::uint64_t offset);
 
  private:

@@ -79,18 +79,10 @@ std::string key_of(ComputePipelineSpec const& spec) {
 
 std::string key_of(GraphicsPipelineSpec const& spec) {
   Key key;
-  key.add(std::uint64_t{'g'}).add(spec.vertex).add(spec.fragment.has_value() ? 1U : 0U);
-  if (spec.fragment) key.add(*spec.fragment);
-  key.add(spec.constants).add(spec.bindings).add(spec.push_bytes).add(static_cast<std::uint64_t>(spec.primitive));
-  key.add(spec.targets.size());
+  key.add(std::uint64_t{'g'}).add(spec.vertex).add(spec.fragment);
+  key.add(spec.constants).add(spec.bindings).add(spec.push_bytes);
   for (ColorTarget const& target : spec.targets) {
     key.add(static_cast<std::uint64_t>(target.format)).add(static_cast<std::uint64_t>(target.blend));
-  }
-  for (VertexBinding const& binding : spec.vertex_buffers) {
-    key.add(binding.stride).add(binding.per_instance ? 1U : 0U).add(binding.attributes.size());
-    for (VertexAttribute const& attribute : binding.attributes) {
-      key.add(attribute.location).add(static_cast<std::uint64_t>(attribute.format)).add(attribute.offset);
-    }
   }
   return std::move(key).take();
 }
@@ -108,30 +100,6 @@ VkPipelineColorBlendAttachmentState blend_state(Blend blend) {
                             VK_COLOR_COMPONENT_A_BIT};
 }
 
-/// Vertex buffers in the form that Vulkan takes.
-struct VertexInput {
-  std::vector<VkVertexInputBindingDescription> bindings;
-  std::vector<VkVertexInputAttributeDescription> attributes;
-
-  explicit VertexInput(std::vector<VertexBinding> const& buffers) {
-    for (std::uint32_t i = 0; i < buffers.size(); ++i) {
-      bindings.push_back({i, buffers[i].stride,
-                          buffers[i].per_instance ? VK_VERTEX_INPUT_RATE_INSTANCE : VK_VERTEX_INPUT_RATE_VERTEX});
-      for (VertexAttribute const& attribute : buffers[i].attributes) {
-        attributes.push_back({attribute.location, i, attribute.format, attribute.offset});
-      }
-    }
-  }
-
-  VkPipelineVertexInputStateCreateInfo info() const {
-    return {.sType = VK_STRUCTURE_TYPE_PIPELINE_VERTEX_INPUT_STATE_CREATE_INFO,
-            .vertexBindingDescriptionCount = static_cast<std::uint32_t>(bindings.size()),
-            .pVertexBindingDescriptions = bindings.data(),
-            .vertexAttributeDescriptionCount = static_cast<std::uint32_t>(attributes.size()),
-            .pVertexAttributeDescriptions = attributes.data()};
-  }
-};
-
 VkPipelineShaderStageCreateInfo stage_info(VkShaderStageFlagBits stage, VkShaderModule module,
                                            Specialization const& constants) {
   return {.sType = VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_CREATE_INFO,
@@ -145,20 +113,17 @@ Result<VkPipeline> create_graphics(Device const& device, VkPipelineCache cache, 
                                    VkPipelineCreateFlags flags, VkPipelineLayout layout, VkShaderModule vertex,
                                    VkShaderModule fragment) {
   Specialization const constants(spec.constants);
-  std::vector<VkPipelineShaderStageCreateInfo> stages{stage_info(VK_SHADER_STAGE_VERTEX_BIT, vertex, constants)};
-  if (fragment != VK_NULL_HANDLE) stages.push_back(stage_info(VK_SHADER_STAGE_FRAGMENT_BIT, fragment, constants));
+  std::array const stages{stage_info(VK_SHADER_STAGE_VERTEX_BIT, vertex, constants),
+                          stage_info(VK_SHADER_STAGE_FRAGMENT_BIT, fragment, constants)};
 
-  VertexInput const vertex_input(spec.vertex_buffers);
-  VkPipelineVertexInputStateCreateInfo const input = vertex_input.info();
+  VkPipelineVertexInputStateCreateInfo const input{.sType = VK_STRUCTURE_TYPE_PIPELINE_VERTEX_INPUT_STATE_CREATE_INFO};
   VkPipelineInputAssemblyStateCreateInfo const assembly{
       .sType = VK_STRUCTURE_TYPE_PIPELINE_INPUT_ASSEMBLY_STATE_CREATE_INFO,
-      .topology =
-          spec.primitive == Primitive::points ? VK_PRIMITIVE_TOPOLOGY_POINT_LIST : VK_PRIMITIVE_TOPOLOGY_TRIANGLE_LIST};
+      .topology = VK_PRIMITIVE_TOPOLOGY_POINT_LIST};
   VkPipelineViewportStateCreateInfo const viewport{
       .sType = VK_STRUCTURE_TYPE_PIPELINE_VIEWPORT_STATE_CREATE_INFO, .viewportCount = 1, .scissorCount = 1};
   VkPipelineRasterizationStateCreateInfo const raster{
       .sType = VK_STRUCTURE_TYPE_PIPELINE_RASTERIZATION_STATE_CREATE_INFO,
-      .rasterizerDiscardEnable = fragment == VK_NULL_HANDLE ? VK_TRUE : VK_FALSE,
       .polygonMode = VK_POLYGON_MODE_FILL,
       .cullMode = VK_CULL_MODE_NONE,
       .lineWidth = 1.0F};
@@ -353,9 +318,6 @@ Result<void> PipelineStore::check_targets(GraphicsPipelineSpec const& spec, std:
   if (spec.targets.size() > traits.limits.max_color_attachments) {
     return over("colour attachments", traits.limits.max_color_attachments, spec.targets.size());
   }
-  if (spec.vertex_buffers.size() > traits.limits.max_vertex_input_bindings) {
-    return over("vertex buffers", traits.limits.max_vertex_input_bindings, spec.vertex_buffers.size());
-  }
   bool const mixed = std::ranges::any_of(
       spec.targets, [&](ColorTarget const& target) { return target.blend != spec.targets.front().blend; });
   if (mixed && !traits.features.independent_blend) {
@@ -365,20 +327,15 @@ Result<void> PipelineStore::check_targets(GraphicsPipelineSpec const& spec, std:
 }
 
 Result<Pipeline const*> PipelineStore::compile(GraphicsPipelineSpec const& spec) {
-  GARUDA_EXPECTS(spec.fragment.has_value() || spec.targets.empty());
   std::string key = key_of(spec);
   if (Pipeline const* known = find(key)) return known;
-  std::string name(spec.vertex.name);
-  if (spec.fragment) name += fmt::format("+{}", spec.fragment->name);
+  auto const name = fmt::format("{}+{}", spec.vertex.name, spec.fragment.name);
   GARUDA_TRY(check_targets(spec, name));
   GARUDA_TRY_ASSIGN(auto pipeline, in_pipeline(make_layout(name, spec.bindings, spec.push_bytes,
                                                            VK_SHADER_STAGE_VERTEX_BIT | VK_SHADER_STAGE_FRAGMENT_BIT),
                                                name));
   GARUDA_TRY_ASSIGN(auto const vertex, in_pipeline(make_module(spec.vertex, spec.constants), name));
-  Unique<VkShaderModule> fragment;
-  if (spec.fragment) {
-    GARUDA_TRY_ASSIGN(fragment, in_pipeline(make_module(*spec.fragment, spec.constants), name));
-  }
+  GARUDA_TRY_ASSIGN(auto const fragment, in_pipeline(make_module(spec.fragment, spec.constants), name));
   GARUDA_TRY_ASSIGN(VkPipeline const handle,
                     in_pipeline(create_graphics(device_, cache_.get(), spec, flags_, pipeline->layout(), vertex.get(),
                                                 fragment.get()),

@@ -47,37 +47,15 @@ struct ColorTarget {
   bool operator==(ColorTarget const&) const = default;
 };
 
-/// A vertex buffer with one or more attributes; most passes pull from storage buffers and have none.
-struct VertexAttribute {
-  std::uint32_t location = 0;
-  VkFormat format = VK_FORMAT_UNDEFINED;
-  std::uint32_t offset = 0;
-  bool operator==(VertexAttribute const&) const = default;
-};
-struct VertexBinding {
-  std::uint32_t stride = 0;
-  bool per_instance = false;
-  std::vector<VertexAttribute> attributes;
-  bool operator==(VertexBinding const&) const = default;
-};
-
-enum class Primitive : std::uint8_t {
-  points,
-  triangles,  ///< triangle list, for full-screen passes
-};
-
-/// Description of a graphics pipeline: no depth, no multisampling, no culling, dynamic viewport and scissor. Bindings
-/// are visible to both stages.
+/// Description of a graphics pipeline that draws points: no vertex buffers, no depth, no multisampling, no culling,
+/// dynamic viewport and scissor. Bindings are visible to both stages.
 struct GraphicsPipelineSpec {
   ShaderCode vertex;
-  /// Absent: rasteriser discard, for passes that only run the vertex stage; then `targets` is empty.
-  std::optional<ShaderCode> fragment;
+  ShaderCode fragment;
   std::vector<SpecConstant> constants;  ///< given to both stages; a stage ignores ids it does not have
   std::vector<BindingSpec> bindings;
   std::uint32_t push_bytes = 0;      ///< multiple of 4, from offset 0, both stages
   std::vector<ColorTarget> targets;  ///< attachment i is location i
-  std::vector<VertexBinding> vertex_buffers;
-  Primitive primitive = Primitive::points;
 };
 
 struct ComputePipelineSpec {

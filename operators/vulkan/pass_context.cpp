@@ -64,7 +64,7 @@ Result<vk::Buffer> PassContext::zeroed_buffer(std::uint64_t bytes, char const* n
   GARUDA_TRY_ASSIGN(auto zeroed, buffer(bytes, name));
   GARUDA_TRY_ASSIGN(auto* recorder, submissions_.record(phase));
   recorder->fill(zeroed.view(), 0);
-  recorder->barrier(zeroed, vk::use::kTransferWrite, vk::use::kComputeWrite | vk::use::kVertexWrite);
+  recorder->barrier(zeroed, vk::use::kTransferWrite, vk::use::kComputeWrite | vk::use::kVertexRead);
   return zeroed;
 }
 

@@ -43,7 +43,6 @@ std::vector<std::pair<std::string, std::string>> printable_traits(vk::DeviceTrai
       {"timestamps", traits.timestamps_reliable ? "yes" : "no, phases take host time"},
       {"imported host memory", traits.features.external_memory_host ? "yes" : "no"},
       {"queues of low priority", traits.features.global_priority ? "yes" : "no"},
-      {"vertex stage atomics", traits.features.vertex_pipeline_stores_and_atomics ? "yes" : "no"},
   };
   for (auto const format : {vk::PixelFormat::r32_sfloat, vk::PixelFormat::r32g32b32a32_sfloat,
                             vk::PixelFormat::r32g32_uint, vk::PixelFormat::r32g32b32a32_uint})

@@ -172,53 +172,27 @@ TEST_F(PassesTest, ARectangleIsDrawnAndTheRestIsKept) {
   }
 }
 
-TEST_F(PassesTest, VertexBuffersAndStorageBuffersFeedDraws) {
+TEST_F(PassesTest, StorageBuffersFeedDraws) {
   Size const size{31, 9};
   std::uint32_t const pixels = size.width * size.height;
   GraphicsPipelineSpec spec = points_spec(VK_FORMAT_R32G32_UINT, Blend::none);
   spec.vertex = test_shaders::get("buffer_points.vert");
   spec.bindings = {{0, BindingKind::storage_buffer}};
-  spec.vertex_buffers = {{.stride = 4, .attributes = {{0, VK_FORMAT_R32_UINT, 0}}}};
   Pipeline const& pipeline = *value_of(store_->compile(spec));
   std::vector<std::uint32_t> values(pixels);
   std::iota(values.begin(), values.end(), 1'000U);
-  Buffer const attribute = value_of(lane_->arena().buffer(
-      {.bytes = 4 * pixels, .extra_usage = VK_BUFFER_USAGE_VERTEX_BUFFER_BIT, .name = "attribute"}));
   Buffer const storage = value_of(lane_->arena().buffer({.bytes = 4 * pixels}));
-  Buffer const indirect = value_of(lane_->arena().buffer(
-      {.bytes = 16, .use = MemoryUse::upload, .extra_usage = VK_BUFFER_USAGE_INDIRECT_BUFFER_BIT}));
-  auto const command = indirect.mapped_as<std::uint32_t>();
-  command[0] = pixels;
-  command[1] = 1;
-  command[2] = command[3] = 0;
-  succeed(indirect.flush(0, 16));
-  std::array const tickets{value_of(lane_->transfer().upload(attribute, 0, std::as_bytes(std::span(values)))),
-                           value_of(lane_->transfer().upload(storage, 0, std::as_bytes(std::span(values))))};
+  std::array const tickets{value_of(lane_->transfer().upload(storage, 0, std::as_bytes(std::span(values))))};
   Image const target = image(VK_FORMAT_R32G32_UINT, size);
   CommandRecorder recorder = value_of(lane_->begin());
   recorder.barrier(target, use::kUndefined, use::kColorAttachment);
   recorder.begin_rendering(target.extent(), {{{.view = target.layer_view(), .clear = true}}});
   succeed(recorder.bind(pipeline, {{BoundResource::of(0, storage)}}, size));
-  recorder.bind_vertex_buffer(0, attribute.view());
-  recorder.draw_indirect(indirect, 0);
+  recorder.draw(pixels);
   recorder.end_rendering();
   succeed(lane_->submit_and_wait(std::move(recorder), tickets));
   auto const drawn = texels<std::uint32_t>(target, use::kColorAttachment);
-  for (std::uint32_t i = 0; i < pixels; ++i) EXPECT_EQ(drawn[2 * i], 2'000 + 2 * i);
-}
-
-TEST_F(PassesTest, VertexStageAloneStores) {
-  if (!device_->traits().features.vertex_pipeline_stores_and_atomics) GTEST_SKIP() << "no vertex stores";
-  Pipeline const& pipeline = *value_of(store_->compile(
-      GraphicsPipelineSpec{.vertex = test_shaders::get("store.vert"), .bindings = {{0, BindingKind::storage_buffer}}}));
-  Buffer const buffer = value_of(lane_->arena().buffer({.bytes = 4'000}));
-  CommandRecorder recorder = value_of(lane_->begin());
-  recorder.begin_rendering(VkExtent2D{1, 1}, {});
-  succeed(recorder.bind(pipeline, {{BoundResource::of(0, buffer)}}));
-  recorder.draw(1'000);
-  recorder.end_rendering();
-  auto const values = words(buffer, value_of(lane_->submit(std::move(recorder))));
-  for (std::uint32_t i = 0; i < 1'000; ++i) EXPECT_EQ(values[i], 3 * i);
+  for (std::uint32_t i = 0; i < pixels; ++i) EXPECT_EQ(drawn[2 * i], 1'000 + i);
 }
 
 TEST_F(PassesTest, DispatchesMoreGroupsThanAnAxisHolds) {

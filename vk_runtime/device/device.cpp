@@ -51,15 +51,7 @@ struct EnabledFeatures {
     v12.timelineSemaphore = VK_TRUE;
 
     v12.bufferDeviceAddress = features.buffer_device_address;
-    core.features.vertexPipelineStoresAndAtomics = features.vertex_pipeline_stores_and_atomics;
-    core.features.fragmentStoresAndAtomics = features.fragment_stores_and_atomics;
     core.features.independentBlend = features.independent_blend;
-    core.features.shaderStorageImageExtendedFormats = features.storage_image_extended_formats;
-    core.features.shaderInt64 = features.shader_int64;
-    core.features.shaderFloat64 = features.shader_float64;
-    core.features.shaderInt16 = features.shader_int16;
-    v12.shaderInt8 = features.shader_int8;
-    v12.shaderBufferInt64Atomics = features.shader_buffer_int64_atomics;
     v13.subgroupSizeControl = features.subgroup_size_control;
     v13.computeFullSubgroups = features.compute_full_subgroups;
     executables.pipelineExecutableInfo = features.pipeline_executable_properties;

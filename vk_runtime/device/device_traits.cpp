@@ -15,8 +15,6 @@ struct OptionalFeature {
 
 constexpr OptionalFeature kOptionalFeatures[] = {
     {&DeviceFeatures::buffer_device_address, "bufferDeviceAddress"},
-    {&DeviceFeatures::vertex_pipeline_stores_and_atomics, "vertexPipelineStoresAndAtomics"},
-    {&DeviceFeatures::fragment_stores_and_atomics, "fragmentStoresAndAtomics"},
     {&DeviceFeatures::independent_blend, "independentBlend"},
     {&DeviceFeatures::storage_image_extended_formats, "shaderStorageImageExtendedFormats"},
     {&DeviceFeatures::shader_int64, "shaderInt64"},

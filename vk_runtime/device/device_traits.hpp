@@ -95,38 +95,38 @@ struct DeviceLimits {
   std::uint32_t max_per_stage_sampled_images = 0;
   std::uint32_t max_per_stage_storage_images = 0;
   std::uint32_t max_per_stage_resources = 0;
-  std::uint32_t max_vertex_input_bindings = 0;
-  std::uint64_t max_draw_indirect_count = 0;
   double timestamp_period_ns = 0;  ///< nanoseconds per tick; 0 when the device has no timestamps
   std::array<float, 2> point_size_range{};
   std::uint32_t sub_pixel_precision_bits = 0;
   bool operator==(DeviceLimits const&) const = default;
 };
 
-/// Features garuda needs (the first group), or uses or reports when present (the second).
+/// Features that garuda needs, uses when present, or only reports: no shader has 64-bit integers, floats of other than
+/// 32 bits, or stores outside compute.
 struct DeviceFeatures {
   bool dynamic_rendering = false;
   bool synchronization2 = false;
   bool maintenance4 = false;
   bool timeline_semaphore = false;
 
-  bool scalar_block_layout = false;  ///< only reported
   bool buffer_device_address = false;
-  bool vertex_pipeline_stores_and_atomics = false;
-  bool fragment_stores_and_atomics = false;
   bool independent_blend = false;
-  bool storage_image_extended_formats = false;  ///< storage images of two channels (rg32ui)
-  bool shader_int64 = false;
-  bool shader_float64 = false;
-  bool shader_int16 = false;
-  bool shader_int8 = false;
-  bool shader_buffer_int64_atomics = false;
   bool subgroup_size_control = false;
   bool compute_full_subgroups = false;
   bool pipeline_executable_properties = false;
   bool external_memory_host = false;  ///< VK_EXT_external_memory_host
   bool memory_budget = false;         ///< VK_EXT_memory_budget
   bool global_priority = false;       ///< VK_KHR_global_priority or the EXT: queues of low priority
+
+  bool scalar_block_layout = false;
+  bool vertex_pipeline_stores_and_atomics = false;
+  bool fragment_stores_and_atomics = false;
+  bool storage_image_extended_formats = false;  ///< storage images of two channels (rg32ui)
+  bool shader_int64 = false;
+  bool shader_float64 = false;
+  bool shader_int16 = false;
+  bool shader_int8 = false;
+  bool shader_buffer_int64_atomics = false;
   bool operator==(DeviceFeatures const&) const = default;
 };
 

@@ -73,8 +73,6 @@ void read_core_limits(VkPhysicalDeviceLimits const& from, DeviceLimits& to) {
   to.max_per_stage_sampled_images = from.maxPerStageDescriptorSampledImages;
   to.max_per_stage_storage_images = from.maxPerStageDescriptorStorageImages;
   to.max_per_stage_resources = from.maxPerStageResources;
-  to.max_vertex_input_bindings = from.maxVertexInputBindings;
-  to.max_draw_indirect_count = from.maxDrawIndirectCount;
   to.timestamp_period_ns = static_cast<double>(from.timestampPeriod);
   to.point_size_range = {from.pointSizeRange[0], from.pointSizeRange[1]};
   to.sub_pixel_precision_bits = from.subPixelPrecisionBits;

@@ -43,27 +43,10 @@ inline constexpr ResourceUse kColorAttachment{
     VK_ACCESS_2_COLOR_ATTACHMENT_READ_BIT | VK_ACCESS_2_COLOR_ATTACHMENT_WRITE_BIT,
     VK_IMAGE_LAYOUT_COLOR_ATTACHMENT_OPTIMAL};
 
-inline constexpr ResourceUse kVertexBuffer{VK_PIPELINE_STAGE_2_VERTEX_ATTRIBUTE_INPUT_BIT,
-                                           VK_ACCESS_2_VERTEX_ATTRIBUTE_READ_BIT};
-inline constexpr ResourceUse kIndirectRead{VK_PIPELINE_STAGE_2_DRAW_INDIRECT_BIT,
-                                           VK_ACCESS_2_INDIRECT_COMMAND_READ_BIT};
-
 inline constexpr ResourceUse kVertexRead{VK_PIPELINE_STAGE_2_VERTEX_SHADER_BIT, VK_ACCESS_2_SHADER_STORAGE_READ_BIT,
                                          VK_IMAGE_LAYOUT_GENERAL};
-inline constexpr ResourceUse kVertexWrite{VK_PIPELINE_STAGE_2_VERTEX_SHADER_BIT,
-                                          VK_ACCESS_2_SHADER_STORAGE_READ_BIT | VK_ACCESS_2_SHADER_STORAGE_WRITE_BIT,
-                                          VK_IMAGE_LAYOUT_GENERAL};
 inline constexpr ResourceUse kVertexSampled{VK_PIPELINE_STAGE_2_VERTEX_SHADER_BIT, VK_ACCESS_2_SHADER_SAMPLED_READ_BIT,
                                             VK_IMAGE_LAYOUT_SHADER_READ_ONLY_OPTIMAL};
-
-inline constexpr ResourceUse kFragmentRead{VK_PIPELINE_STAGE_2_FRAGMENT_SHADER_BIT, VK_ACCESS_2_SHADER_STORAGE_READ_BIT,
-                                           VK_IMAGE_LAYOUT_GENERAL};
-inline constexpr ResourceUse kFragmentWrite{VK_PIPELINE_STAGE_2_FRAGMENT_SHADER_BIT,
-                                            VK_ACCESS_2_SHADER_STORAGE_READ_BIT | VK_ACCESS_2_SHADER_STORAGE_WRITE_BIT,
-                                            VK_IMAGE_LAYOUT_GENERAL};
-inline constexpr ResourceUse kFragmentSampled{VK_PIPELINE_STAGE_2_FRAGMENT_SHADER_BIT,
-                                              VK_ACCESS_2_SHADER_SAMPLED_READ_BIT,
-                                              VK_IMAGE_LAYOUT_SHADER_READ_ONLY_OPTIMAL};
 
 inline constexpr ResourceUse kComputeRead{VK_PIPELINE_STAGE_2_COMPUTE_SHADER_BIT, VK_ACCESS_2_SHADER_STORAGE_READ_BIT,
                                           VK_IMAGE_LAYOUT_GENERAL};
