@@ -1,4 +1,4 @@
-// The ways to group through the graphics pipeline.
+// The strategies to group through the graphics pipeline.
 #include <fmt/format.h>
 
 #include <algorithm>

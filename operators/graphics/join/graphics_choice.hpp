@@ -117,7 +117,7 @@ struct SideShape {
 /// asked for and the range does not fit.
 std::optional<SideAddress> choose_address(SideShape const& side, Address address, GraphicsLimits const& limits);
 
-/// Predicted cost of one way, in points that overwrite random pixels. `clashes`: statistics of the build side.
+/// Predicted cost of one strategy, in points that overwrite random pixels. `clashes`: statistics of the build side.
 /// `pixels`: of its image.
 double stack_cost(std::uint64_t build_rows, std::uint64_t probe_rows, shaders::ClashStatistics const& clashes,
                   std::uint64_t pixels, RasterCosts const& costs = {}) noexcept;

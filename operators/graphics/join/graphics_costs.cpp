@@ -46,28 +46,28 @@ Clashes clashes_of(contract::JoinShape const& shape, Address address, double pix
 
 }  // namespace
 
-std::string to_string(GraphicsWay const& way) {
+std::string to_string(GraphicsStrategy const& strategy) {
   JoinTuning tuning;
-  tuning.address = way.address;
-  tuning.storage = way.storage;
-  tuning.probe = way.probe;
-  if (way.matching == Matching::compute) tuning.matching = way.matching;
+  tuning.address = strategy.address;
+  tuning.storage = strategy.storage;
+  tuning.probe = strategy.probe;
+  if (strategy.matching == Matching::compute) tuning.matching = strategy.matching;
   return to_string(tuning);
 }
 
-contract::PhaseCosts graphics_join_costs(contract::JoinShape const& shape, GraphicsWay const& way,
+contract::PhaseCosts graphics_join_costs(contract::JoinShape const& shape, GraphicsStrategy const& strategy,
                                          contract::DeviceCut const& cut, rates::DeviceRates const& whole_rates,
                                          rates::HostRates const& host) {
   auto const build = contract::build_rows(shape);
   auto const probe = contract::probe_rows(shape);
   auto const rates = rates::rates_of_slices(whole_rates, probe / static_cast<double>(cut.slices));
   auto const out = contract::pairs_made(shape);
-  auto const clashes = clashes_of(shape, way.address, cut.pixels);
-  auto const is_stack = way.storage == Storage::stack;
+  auto const clashes = clashes_of(shape, strategy.address, cut.pixels);
+  auto const is_stack = strategy.storage == Storage::stack;
   auto const layers = is_stack ? clashes.layers : 1;
   auto const points = layers * probe;  // instances of the probe side
-  auto const counted = way.blends ? contract::random_blend_ns(build, rates) + contract::clear_ns(cut.pixels, rates)
-                                  : contract::atomic_ns(build, rates) + contract::stream_ns(4 * cut.pixels, rates);
+  auto const counted = strategy.blends ? contract::random_blend_ns(build, rates) + contract::clear_ns(cut.pixels, rates)
+                                       : contract::atomic_ns(build, rates) + contract::stream_ns(4 * cut.pixels, rates);
   auto const statistics = counted + contract::stream_ns(4 * cut.pixels, rates);
   auto const stack_build = contract::random_ns(clashes.drawn, rates) +
                            contract::clipped_ns(std::max(layers * build - clashes.drawn, 0.0), rates) +
@@ -79,7 +79,7 @@ contract::PhaseCosts graphics_join_costs(contract::JoinShape const& shape, Graph
                                  contract::clipped_ns(std::max(points - out, 0.0), rates) +
                                  contract::read_ns(points, rates);
   auto const drawn_runs_count = contract::ordered_ns(probe, rates) + contract::read_ns(2 * probe, rates);
-  auto const is_output = way.probe == Probe::output;
+  auto const is_output = strategy.probe == Probe::output;
   auto const drawn_count = (is_stack ? drawn_stack_count : drawn_runs_count) + contract::clear_ns(probe, rates);
   auto const drawn = is_output
                          ? contract::ordered_ns(out, rates) + contract::read_ns(kSearchReads * out, rates)
@@ -90,8 +90,8 @@ contract::PhaseCosts graphics_join_costs(contract::JoinShape const& shape, Graph
   auto const computed =
       (is_output ? contract::read_ns((1 + kSearchReads) * out, rates) : matched_rows + contract::read_ns(out, rates)) +
       contract::stream_ns(8 * out, rates);
-  bool const is_drawn = way.matching != Matching::compute;
-  bool const count_is_drawn = is_drawn && (way.blends || !is_stack);
+  bool const is_drawn = strategy.matching != Matching::compute;
+  bool const count_is_drawn = is_drawn && (strategy.blends || !is_stack);
   auto const keys_bytes = (build + probe) * shape.key_bits / 8.0;
   return {{"start", host.query_ns},
           {"encode", contract::encode_ns(contract::rows_of(shape), host)},

@@ -10,7 +10,7 @@
 namespace garuda::graphics {
 
 /// A strategy of a join through the graphics pipeline.
-struct GraphicsWay {
+struct GraphicsStrategy {
   Address address = Address::hash;
   Storage storage = Storage::stack;
   Probe probe = Probe::output;
@@ -18,9 +18,9 @@ struct GraphicsWay {
   bool blends = true;  ///< statistics and stack counts are blended, else added up by compute passes
 };
 /// "address=direct,storage=runs,probe=output", "…,matching=compute".
-std::string to_string(GraphicsWay const& way);
+std::string to_string(GraphicsStrategy const& strategy);
 
-contract::PhaseCosts graphics_join_costs(contract::JoinShape const& shape, GraphicsWay const& way,
+contract::PhaseCosts graphics_join_costs(contract::JoinShape const& shape, GraphicsStrategy const& strategy,
                                          contract::DeviceCut const& cut, rates::DeviceRates const& rates,
                                          rates::HostRates const& host);
 

@@ -1,5 +1,5 @@
-// The ways to join through the graphics pipeline. The kernel chooses between them slice by slice, from statistics that
-// it takes; the candidates say what it is expected to choose from and at what cost.
+// The strategies to join through the graphics pipeline. The kernel chooses between them slice by slice, from statistics
+// that it takes; the candidates say what it is expected to choose from and at what cost.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -60,9 +60,9 @@ bool is_open(Matching matching, JoinTuning const& tuning, bool is_measured) {
   return matching == Matching::draw || is_measured;
 }
 
-/// The ways that the tuning and the device leave open.
-std::vector<GraphicsWay> ways_of(JoinTuning const& tuning, bool is_measured, bool can_blend) {
-  std::vector<GraphicsWay> ways;
+/// The strategies that the tuning and the device leave open.
+std::vector<GraphicsStrategy> strategies_of(JoinTuning const& tuning, bool is_measured, bool can_blend) {
+  std::vector<GraphicsStrategy> strategies;
   for (auto const address : {Address::direct, Address::hash})
     for (auto const storage : {Storage::stack, Storage::runs})
       for (auto const probe : {Probe::output, Probe::instanced}) {
@@ -76,9 +76,9 @@ std::vector<GraphicsWay> ways_of(JoinTuning const& tuning, bool is_measured, boo
         if (storage == Storage::runs && probe != Probe::output) continue;
         for (auto const matching : {Matching::draw, Matching::compute})
           if (is_open(matching, tuning, is_measured))
-            ways.push_back({address, storage, probe, matching, can_blend && matching == Matching::draw});
+            strategies.push_back({address, storage, probe, matching, can_blend && matching == Matching::draw});
       }
-  return ways;
+  return strategies;
 }
 
 /// Addresses need a key range that fits; without one only hashing is left.
@@ -86,15 +86,16 @@ Result<void> add_ways(contract::JoinInquiry const& inquiry, contract::JoinOffer 
   auto const& facts = inquiry.facts();
   GARUDA_TRY_ASSIGN(auto const limits, graphics_limits(*facts.vulkan, sized.tuning));
   auto cut = vulkan::cut_join(inquiry, sized);
-  for (auto const& way :
-       ways_of(sized.tuning, facts.measured.has_value(), facts.vulkan->format(vk::PixelFormat::r32_sfloat).blend)) {
-    auto const pixels = pixels_of(inquiry.shape, way.address, sized, limits);
+  for (auto const& strategy : strategies_of(sized.tuning, facts.measured.has_value(),
+                                            facts.vulkan->format(vk::PixelFormat::r32_sfloat).blend)) {
+    auto const pixels = pixels_of(inquiry.shape, strategy.address, sized, limits);
     if (!pixels && sized.tuning.address != Address::direct) continue;
     cut.pixels = pixels.value_or(0);
     auto& offer = offers.list.emplace_back(sized);
-    offer.candidate.choices = fmt::format("{},{}", to_string(way), vulkan::to_string(cut));
-    contract::set_phases(offer.candidate, graphics_join_costs(inquiry.shape, way, cut, facts.rates(), inquiry.host));
-    if (way.matching == Matching::compute) offer.tuning.matching = way.matching;
+    offer.candidate.choices = fmt::format("{},{}", to_string(strategy), vulkan::to_string(cut));
+    contract::set_phases(offer.candidate,
+                         graphics_join_costs(inquiry.shape, strategy, cut, facts.rates(), inquiry.host));
+    if (strategy.matching == Matching::compute) offer.tuning.matching = strategy.matching;
   }
   return {};
 }

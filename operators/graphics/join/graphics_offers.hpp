@@ -1,4 +1,4 @@
-// The ways to join and to group through the graphics pipeline.
+// The strategies to join and to group through the graphics pipeline.
 #pragma once
 
 #include "garuda/error.hpp"
