@@ -304,11 +304,11 @@ TEST_F(DeviceKeys, EqualTheOracleByEveryMethod) {
 TEST_F(DeviceKeys, SidesWithoutRowsOrKeys) {
   auto const some = pairs_of(TypeId::int64, 40, 0, 1, 1, 6);
   auto const none = pairs_of(TypeId::int32, 0, 0, 1, 2, 6);
-  auto const keyless = pairs_of(TypeId::int64, 30, 0, 1, 3, 1);
+  auto const null_keys = pairs_of(TypeId::int64, 30, 0, 1, 3, 1);
   auto const far = pairs_of(TypeId::int64, 30, -4, std::int64_t{1} << 60, 4, 4);
   auto const keys = KeyNames{{"a", "a"}, {"b", "b"}};
   std::vector<DeviceTable> there;
-  std::array<Table const*, 4> const tables{&some, &none, &keyless, &far};
+  std::array<Table const*, 4> const tables{&some, &none, &null_keys, &far};
   for (auto const* const table : tables) there.push_back(upload(*table));
   std::uint64_t cases = 0;
   for (std::size_t l = 0; l < tables.size(); ++l)

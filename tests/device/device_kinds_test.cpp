@@ -119,13 +119,13 @@ TEST_F(DeviceKinds, NullsAreEqualWhereAskedFor) {
 TEST_F(DeviceKinds, SidesWithoutRowsOrKeys) {
   auto const some = nullable_table(TypeId::int32, 40, 20, 0, 1, 1);
   auto const none = nullable_table(TypeId::int32, 0, 20, 0, 2, 1);
-  auto const keyless = nullable_table(TypeId::int32, 30, 20, 0, 3, 4);
+  auto const null_keys = nullable_table(TypeId::int32, 30, 20, 0, 3, 4);
   for (bool const nulls_equal : {false, true})
-    for (auto const* const other : {&none, &keyless}) {
+    for (auto const* const other : {&none, &null_keys}) {
       expect_kinds(some, *other, {"payload=carry", "method=global"}, nulls_equal);
       expect_kinds(*other, some, {"payload=carry", "method=global"}, nulls_equal);
     }
-  expect_kinds(keyless, keyless, {"payload=carry"}, true);
+  expect_kinds(null_keys, null_keys, {"payload=carry"}, true);
 }
 
 /// Keys from `first` on, `distinct` of them in turn, some null, with a column beside them.
@@ -149,11 +149,11 @@ TEST_F(DeviceKinds, BitmapsOfKeysMarkRows) {
   auto const wide = keys_from<std::int64_t>(TypeId::int64, -kFar, 500, 300, 7);
   auto const wider = keys_from<std::int64_t>(TypeId::int64, 100 - kFar, 400, 400, 0);
   auto const none = keys_from<std::int32_t>(TypeId::int32, 0, 0, 1, 0);
-  auto const keyless = nullable_table(TypeId::int32, 40, 20, 0, 3, 4);
+  auto const null_keys = nullable_table(TypeId::int32, 40, 20, 0, 3, 4);
   auto const mixed = keys_from<std::int64_t>(TypeId::int64, -500, 900, 900, 9);
   std::vector<std::pair<Table const*, Table const*>> const pairs{
-      {&narrow, &other}, {&other, &narrow},   {&wide, &wider},    {&wider, &wide},  {&narrow, &none},
-      {&none, &narrow},  {&narrow, &keyless}, {&keyless, &other}, {&mixed, &other}, {&other, &mixed}};
+      {&narrow, &other}, {&other, &narrow},     {&wide, &wider},      {&wider, &wide},  {&narrow, &none},
+      {&none, &narrow},  {&narrow, &null_keys}, {&null_keys, &other}, {&mixed, &other}, {&other, &mixed}};
   for (auto const& [left, right] : pairs) {
     auto const left_there = upload(*left);
     auto const right_there = upload(*right);

@@ -277,9 +277,9 @@ TEST_F(DeviceTables, RefusesWhatItCannotDo) {
     auto const joined = engine().join(ints_there.view(), other_there.view(), spec, options);
     return joined ? std::nullopt : std::optional(joined.error().code());
   };
-  JoinSpec keyless;
-  keyless.where = parse_condition("left.word < right.word").value();
-  EXPECT_EQ(code_of(ints, keyless, tuned("placement=device")), ErrorCode::usage);
+  JoinSpec non_equi;
+  non_equi.where = parse_condition("left.word < right.word").value();
+  EXPECT_EQ(code_of(ints, non_equi, tuned("placement=device")), ErrorCode::usage);
   EXPECT_EQ(code_of(unlike, on_keys()), ErrorCode::invalid_input);
   auto unknown = on_keys();
   unknown.on[0].first = "kay";

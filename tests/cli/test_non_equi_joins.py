@@ -25,7 +25,7 @@ CONDITIONS = [
 
 
 @pytest.fixture(params=["cpu", "compute"])
-def keyless(tmp_path, request) -> Garuda:
+def non_equi(tmp_path, request) -> Garuda:
     garuda = Garuda(tmp_path, path=request.param)
     return garuda if request.param == "cpu" else dataclasses.replace(garuda, icd=icd_of("lavapipe"))
 
@@ -61,15 +61,15 @@ def join_and_compare(garuda: Garuda, left: pa.Table, right: pa.Table, kind: str,
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_every_kind(keyless, kind):
+def test_every_kind(non_equi, kind):
     for condition in CONDITIONS:
-        join_and_compare(keyless, rows(130, 1), rows(90, 2), kind, condition)
+        join_and_compare(non_equi, rows(130, 1), rows(90, 2), kind, condition)
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_cross_joins(keyless, kind):
-    join_and_compare(keyless, rows(40, 3), rows(30, 4), kind, None)
-    join_and_compare(keyless, rows(40, 3), rows(0, 4), kind, None)
+def test_cross_joins(non_equi, kind):
+    join_and_compare(non_equi, rows(40, 3), rows(30, 4), kind, None)
+    join_and_compare(non_equi, rows(40, 3), rows(0, 4), kind, None)
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -115,11 +115,11 @@ def test_graphics_names_the_paths_that_do_it(tmp_path):
     assert "paths cpu, compute, not by graphics" in sentence
 
 
-def test_explain_lists_the_strategies(keyless):
-    tables.write(keyless.folder / "t.parquet", rows(300, 9))
+def test_explain_lists_the_strategies(non_equi):
+    tables.write(non_equi.folder / "t.parquet", rows(300, 9))
     band = ["join", "t.parquet", "t.parquet", "--where", "left.row >= right.row and left.row < right.number"]
-    plan = json.loads(keyless.run("explain", *band, "--json").stdout)
+    plan = json.loads(non_equi.run("explain", *band, "--json").stdout)
     choices = [candidate["choices"] for candidate in plan["candidates"]]
     assert any("method=nested_loops" in choice for choice in choices)
-    assert any("method=sorted_ranges" in choice for choice in choices) or keyless.path == "compute"
-    assert plan["path"] == keyless.path and plan["details"]["where"]
+    assert any("method=sorted_ranges" in choice for choice in choices) or non_equi.path == "compute"
+    assert plan["path"] == non_equi.path and plan["details"]["where"]

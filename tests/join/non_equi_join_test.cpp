@@ -42,9 +42,9 @@ constexpr char const* kConditions[] = {
 
 bool has_strategy(JoinOptions const& options) { return options.path == Path::cpu || options.path == Path::compute; }
 
-class KeylessJoins : public testing::JoinTest {
+class NonEquiJoins : public testing::JoinTest {
  protected:
-  static JoinSpec keyless(JoinKind kind, std::optional<std::string> const& where, bool ordered = false) {
+  static JoinSpec non_equi(JoinKind kind, std::optional<std::string> const& where, bool ordered = false) {
     auto spec = spec_of(kind, false, ordered);
     spec.on.clear();
     if (where)
@@ -59,7 +59,7 @@ class KeylessJoins : public testing::JoinTest {
   }
 
   /// expect_join, unless ranges of a sorted column are asked for and the condition or the path has none.
-  static void expect_keyless(Table const& left, Table const& right, JoinSpec const& spec, JoinOptions const& options) {
+  static void expect_non_equi(Table const& left, Table const& right, JoinSpec const& spec, JoinOptions const& options) {
     if (options.tuning.method == JoinMethod::sorted_ranges) {
       auto const plan = engine().explain_join(left.view(), right.view(), spec, options);
       if (!plan) {
@@ -71,7 +71,7 @@ class KeylessJoins : public testing::JoinTest {
   }
 };
 
-TEST_F(KeylessJoins, EqualTheOracleOnEveryPath) {
+TEST_F(NonEquiJoins, EqualTheOracleOnEveryPath) {
   std::vector<testing::Axis> axes{{"kind", {}},  {"where", {}},   {"left", {}},
                                   {"right", {}}, {"ordered", {}}, {"tuning", {}}};
   for (auto const kind : kJoinKinds) axes[0].values.emplace_back(to_string(kind));
@@ -92,14 +92,14 @@ TEST_F(KeylessJoins, EqualTheOracleOnEveryPath) {
       SCOPED_TRACE(testing::describe(axes, choice));
       auto const left = shapes[choice[2]].build(1'000 + choice[2]);
       auto const right = shapes[choice[3]].build(2'000 + choice[3]);
-      expect_keyless(left, right, keyless(kJoinKinds[choice[0]], kConditions[choice[1]], choice[4] == 1),
-                     tuned(base, axes[5].values[choice[5]].c_str()));
+      expect_non_equi(left, right, non_equi(kJoinKinds[choice[0]], kConditions[choice[1]], choice[4] == 1),
+                      tuned(base, axes[5].values[choice[5]].c_str()));
       if (HasFailure()) return;
     }
   }
 }
 
-TEST_F(KeylessJoins, RandomConditionsOnEveryPath) {
+TEST_F(NonEquiJoins, RandomConditionsOnEveryPath) {
   for (auto const& base : all_paths()) {
     if (!has_strategy(base)) continue;
     auto const cases = testing::random_cases(base.path, 150, 25);
@@ -112,7 +112,7 @@ TEST_F(KeylessJoins, RandomConditionsOnEveryPath) {
       };
       auto const left = table();
       auto const right = table();
-      auto spec = keyless(kJoinKinds[random() % 7], "left.n = 1", random() % 3 == 0);
+      auto spec = non_equi(kJoinKinds[random() % 7], "left.n = 1", random() % 3 == 0);
       spec.where = testing::mixed_condition(left.schema(), 1 + random() % 6, random());
       if (random() % 3 == 0) spec.columns.reset();
       expect_join(left, right, spec, base);
@@ -121,23 +121,23 @@ TEST_F(KeylessJoins, RandomConditionsOnEveryPath) {
   }
 }
 
-TEST_F(KeylessJoins, CrossJoinsWhereAllowed) {
+TEST_F(NonEquiJoins, CrossJoinsWhereAllowed) {
   auto const left = MixedTable{.rows = 70, .batch_rows = 30}.build(1);
   auto const right = MixedTable{.rows = 45}.build(2);
   auto const none = MixedTable{.rows = 0}.build(3);
   for (auto const& base : all_paths()) {
     if (!has_strategy(base)) continue;
     for (auto const kind : kJoinKinds) {
-      expect_join(left, right, keyless(kind, std::nullopt, true), base);
-      expect_join(left, right, keyless(kind, std::nullopt), tuned(base, "slice_rows=16,chunk_rows=50"));
-      expect_join(left, none, keyless(kind, std::nullopt), base);
+      expect_join(left, right, non_equi(kind, std::nullopt, true), base);
+      expect_join(left, right, non_equi(kind, std::nullopt), tuned(base, "slice_rows=16,chunk_rows=50"));
+      expect_join(left, none, non_equi(kind, std::nullopt), base);
       if (HasFailure()) return;
     }
   }
 }
 
 /// As many pairs as no memory holds are counted at once, and come batch by batch.
-TEST_F(KeylessJoins, CrossJoinsLargerThanMemory) {
+TEST_F(NonEquiJoins, CrossJoinsLargerThanMemory) {
   if (testing::max_test_rows() < 100'000) GTEST_SKIP() << "more rows than GARUDA_TEST_MAX_ROWS";
   testing::TestTable numbers;
   numbers.add(
@@ -159,7 +159,7 @@ TEST_F(KeylessJoins, CrossJoinsLargerThanMemory) {
   }
 }
 
-TEST_F(KeylessJoins, RefusedWithAdvice) {
+TEST_F(NonEquiJoins, RefusedWithAdvice) {
   auto const table = MixedTable{.rows = 5}.build(1);
   auto const sentence_of = [&](JoinSpec const& spec, JoinOptions const& options) {
     auto const refused = engine().join(table.view(), table.view(), spec, options);
@@ -171,11 +171,11 @@ TEST_F(KeylessJoins, RefusedWithAdvice) {
   JoinOptions cpu;
   cpu.path = Path::cpu;
   EXPECT_NE(sentence_of(JoinSpec{}, cpu).find("--allow-cross"), std::string::npos);
-  auto const banded = keyless(JoinKind::inner, "left.n < right.n");
+  auto const banded = non_equi(JoinKind::inner, "left.n < right.n");
   EXPECT_NE(sentence_of(banded, tuned(cpu, "method=partitioned")).find("without keys"), std::string::npos);
   EXPECT_NE(sentence_of(spec_of(JoinKind::inner), tuned(cpu, "method=nested_loops")).find("with keys"),
             std::string::npos);
-  EXPECT_NE(sentence_of(keyless(JoinKind::inner, "left.n <> right.n"), tuned(cpu, "method=sorted_ranges"))
+  EXPECT_NE(sentence_of(non_equi(JoinKind::inner, "left.n <> right.n"), tuned(cpu, "method=sorted_ranges"))
                 .find("sorted_ranges"),
             std::string::npos);
   for (auto const& base : all_paths()) {
@@ -193,11 +193,11 @@ std::vector<std::string> listed(Plan const& plan) {
 }
 
 /// What explain lists is what the run chose from, with the same numbers.
-TEST_F(KeylessJoins, RunAsExplained) {
+TEST_F(NonEquiJoins, RunAsExplained) {
   auto const left = MixedTable{.rows = 200}.build(4);
   auto const right = MixedTable{.rows = 150}.build(5);
   for (auto const* where : kConditions) {
-    auto const spec = keyless(JoinKind::left, where);
+    auto const spec = non_equi(JoinKind::left, where);
     JoinOptions options;
     options.path = Path::cpu;
     auto const plan = engine().explain_join(left.view(), right.view(), spec, options);
