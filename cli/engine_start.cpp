@@ -30,10 +30,10 @@ bool is_ready(std::shared_future<T> const& future) {
 
 }  // namespace
 
-std::optional<std::vector<SharedEngine::Kept>> SharedEngine::kept_;
+std::optional<std::vector<SharedEngine::Start>> SharedEngine::kept_;
 
 /// An engine that could not be made serves nobody; one that is still being made may.
-bool SharedEngine::Kept::serves(EngineStart::Wanted const& wanted) const {
+bool SharedEngine::Start::serves(EngineStart::Wanted const& wanted) const {
   return (!is_ready(made) || made.get().engine) && (made_for.devices || !wanted.devices) &&
          made_for.kept_beside_limit_bytes == wanted.kept_beside_limit_bytes;
 }
@@ -58,8 +58,8 @@ EngineStart::EngineStart(RunOptions const& options, std::uint64_t kept_beside_li
   std::promise<void> drivers_loaded;
   if (opens_device && is_small) drivers_loaded_ = drivers_loaded.get_future();
   // Shared with the thread, which may still be at it when this has gone.
-  auto const make = std::make_shared<std::packaged_task<Made()>>(
-      [wanted, opened, opens_device, loaded = std::move(drivers_loaded)]() mutable -> Made {
+  auto const make = std::make_shared<std::packaged_task<StartedEngine()>>(
+      [wanted, opened, opens_device, loaded = std::move(drivers_loaded)]() mutable -> StartedEngine {
         Stopwatch const watch;
         auto engine = [&]() -> Result<Engine> {
           try {
@@ -75,7 +75,7 @@ EngineStart::EngineStart(RunOptions const& options, std::uint64_t kept_beside_li
         auto const made_ns = watch.elapsed_ns();
         loaded.set_value();
         if (!engine) return {tl::unexpected(std::move(engine).error()), made_ns, 0};
-        Made made{std::make_shared<Engine>(*std::move(engine)), made_ns, 0};
+        StartedEngine made{std::make_shared<Engine>(*std::move(engine)), made_ns, 0};
         if (!opens_device) return made;
         Stopwatch const opening;
         (void)(*made.engine)->open_device(opened);  // the run says what is wrong

@@ -49,20 +49,20 @@ class EngineStart {
     std::uint64_t kept_beside_limit_bytes = 0;
     bool single_queue = false;
   };
-  struct Made {
+  struct StartedEngine {
     Result<std::shared_ptr<Engine>> engine;
     std::uint64_t made_ns = 0;
     std::uint64_t opened_ns = 0;
   };
 
   bool is_new_ = true;
-  std::shared_future<Made> made_;
+  std::shared_future<StartedEngine> made_;
   std::future<void> drivers_loaded_;  ///< valid where somebody is to wait for it
   Times times_;
 };
 
-/// While one lives, commands that run in turn have an engine together, as long as they want the same of it. One at a
-/// time, on the thread that runs them.
+/// Has commands that run in turn share an engine as long as they want the same of it. There is one at a time, on the
+/// thread that runs them.
 class SharedEngine {
  public:
   SharedEngine();
@@ -72,13 +72,13 @@ class SharedEngine {
 
  private:
   friend class EngineStart;
-  struct Kept {
-    std::shared_future<EngineStart::Made> made;
+  struct Start {
+    std::shared_future<EngineStart::StartedEngine> made;
     EngineStart::Wanted made_for;
 
     bool serves(EngineStart::Wanted const& wanted) const;
   };
-  static std::optional<std::vector<Kept>> kept_;  ///< while one lives: all engines that were made
+  static std::optional<std::vector<Start>> kept_;  ///< while one lives: all engines that were made
 };
 
 }  // namespace garuda::cli

@@ -18,8 +18,8 @@ constexpr double kUnseenTimes = 4;
 /// A pace stays within so many times what is assumed, either way: a phase of few points and much else says little.
 constexpr double kMostTimes = 32;
 
-/// One of LongestSubmissions. Has no destructor: threads may still measure while the process ends.
-struct Kept {
+/// A time of LongestSubmissions. Has no destructor: threads may still measure while the process ends.
+struct LongestTime {
   std::int64_t ns = 0;
   std::array<char, 128> phases = {};  // what of them fits
 
@@ -32,8 +32,8 @@ std::mutex& longest_mutex() {
   return mutex;
 }
 
-constinit Kept longest_usual;
-constinit Kept longest_compiling;
+constinit LongestTime longest_usual;
+constinit LongestTime longest_compiling;
 
 }  // namespace
 

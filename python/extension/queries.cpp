@@ -156,13 +156,13 @@ Result<SharedRows> collect_rows(Query const& query, QueryResult& result) {
 template <class Query>
 HeldTable run_query(Query const& query, nb::object on_progress) {
   auto const watch = watching(std::move(on_progress), query.is_brief);
-  using Outcome = std::pair<SharedRows, Made>;
-  auto [rows, made] = run(*watch, [query, watch]() -> Result<Outcome> {
+  using Outcome = std::pair<SharedRows, Origin>;
+  auto [rows, origin] = run(*watch, [query, watch]() -> Result<Outcome> {
     GARUDA_TRY_ASSIGN(auto const result, query.start(watch->control()));
     GARUDA_TRY_ASSIGN(auto collected, collect_rows(query, *result));
-    return Outcome{std::move(collected), Made{result->plan(), result->stats()}};
+    return Outcome{std::move(collected), Origin{result->plan(), result->stats()}};
   });
-  return {std::move(rows), std::move(made)};
+  return {std::move(rows), std::move(origin)};
 }
 
 template <class Query>

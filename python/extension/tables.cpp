@@ -92,7 +92,7 @@ HeldTable download(HeldTable const& held, nb::object on_progress) {
   if (held.rows->on_device() == nullptr) return held;
   auto const watch = watching(std::move(on_progress));
   auto copied = hold(run(*watch, [watch, rows = held.rows] { return rows->on_device()->download(watch->control()); }));
-  copied.made = held.made;
+  copied.origin = held.origin;
   return copied;
 }
 
@@ -161,9 +161,9 @@ nb::list fields_of(HeldTable const& held) {
 }
 
 template <class Write>
-std::optional<std::string> text_of_made(HeldTable const& held, Write write) {
-  if (!held.made) return std::nullopt;
-  return write(*held.made);
+std::optional<std::string> text_of_origin(HeldTable const& held, Write write) {
+  if (!held.origin) return std::nullopt;
+  return write(*held.origin);
 }
 
 }  // namespace
@@ -200,13 +200,14 @@ void bind_tables(nb::module_& module) {
       .def("schema", [](HeldTable const& held) { return schema_capsule(held.rows->view().schema()); })
       .def("plan_text",
            [](HeldTable const& held) {
-             return text_of_made(held, [](Made const& made) { return to_string(made.plan); });
+             return text_of_origin(held, [](Origin const& origin) { return to_string(origin.plan); });
            })
-      .def(
-          "plan_json",
-          [](HeldTable const& held) { return text_of_made(held, [](Made const& made) { return to_json(made.plan); }); })
+      .def("plan_json",
+           [](HeldTable const& held) {
+             return text_of_origin(held, [](Origin const& origin) { return to_json(origin.plan); });
+           })
       .def("stats_json", [](HeldTable const& held) {
-        return text_of_made(held, [](Made const& made) { return to_json(made.stats); });
+        return text_of_origin(held, [](Origin const& origin) { return to_json(origin.stats); });
       });
 }
 

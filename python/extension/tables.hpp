@@ -56,7 +56,7 @@ using SharedRows = std::shared_ptr<Rows const>;
 SharedRows share(SharedEngine engine, Rows::Place place, Offsets offsets = Offsets::checked);
 
 /// Plan and statistics of the query that made a table.
-struct Made {
+struct Origin {
   Plan plan;
   RunStats stats;
 };
@@ -67,7 +67,7 @@ inline constexpr std::int64_t kSmallPairs = std::int64_t{1} << 22;
 
 struct HeldTable {
   SharedRows rows;
-  std::optional<Made> made{};
+  std::optional<Origin> origin{};
 };
 
 void bind_tables(nanobind::module_& module);

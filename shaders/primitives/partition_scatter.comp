@@ -432,7 +432,7 @@ void send_parts(uint c, Part part, Tile tile, uint positions[kPlaceWords], uint 
   }
 }
 
-void deal_out(PartitionChunk chunk, Tile tile) {
+void scatter_tile(PartitionChunk chunk, Tile tile) {
   uvec2 keys[kItems];
   uvec2 values[kItems];
   load_keys(tile, keys);
@@ -491,8 +491,8 @@ void main() {
   if (chunk.begin >= chunk.end) return;
   uint rows = chunk.end - chunk.begin;
   if (kFullApart != 0u && rows == kTile) {
-    deal_out(chunk, Tile(chunk.begin, kTile, true));
+    scatter_tile(chunk, Tile(chunk.begin, kTile, true));
   } else {
-    deal_out(chunk, Tile(chunk.begin, rows, false));
+    scatter_tile(chunk, Tile(chunk.begin, rows, false));
   }
 }

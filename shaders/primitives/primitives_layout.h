@@ -110,7 +110,7 @@ struct PayloadColumn {
   uint padding;
 };
 
-/// A chunk of the array that one workgroup deals out: rows [begin, end), counts at matrix[first + bin * stride].
+/// A chunk of the array that one workgroup scatters: rows [begin, end), counts at matrix[first + bin * stride].
 struct PartitionChunk {
   uint begin;
   uint end;

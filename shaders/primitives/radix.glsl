@@ -1,4 +1,4 @@
-// Digits of keys of one or two words, and the chunk of the array that a workgroup deals out.
+// Digits of keys of one or two words, and the chunk of the array that a workgroup scatters.
 #include "../shared/hash.h"
 
 layout(constant_id = 4) const uint kWords = 1u;
