@@ -82,7 +82,8 @@ std::vector<GraphicsStrategy> strategies_of(JoinTuning const& tuning, bool is_me
 }
 
 /// Addresses need a key range that fits; without one only hashing is left.
-Result<void> add_ways(contract::JoinInquiry const& inquiry, contract::JoinOffer sized, contract::JoinOffers& offers) {
+Result<void> add_strategies(contract::JoinInquiry const& inquiry, contract::JoinOffer sized,
+                            contract::JoinOffers& offers) {
   auto const& facts = inquiry.facts();
   GARUDA_TRY_ASSIGN(auto const limits, graphics_limits(*facts.vulkan, sized.tuning));
   auto cut = vulkan::cut_join(inquiry, sized);
@@ -108,12 +109,12 @@ Result<contract::JoinOffers> graphics_join_offers(contract::JoinInquiry const& i
   contract::JoinOffers offers;
   GARUDA_TRY_ASSIGN(auto const least, size(inquiry, asked));
   if (inquiry.is_idle() || asked >= 0) {
-    GARUDA_TRY(add_ways(inquiry, least, offers));
+    GARUDA_TRY(add_strategies(inquiry, least, offers));
     return offers;
   }
   for (auto const bits : contract::device_radix_bits(least.radix_bits, vulkan::larger_side(inquiry.shape))) {
     GARUDA_TRY_ASSIGN(auto sized, size(inquiry, static_cast<std::int32_t>(bits)));
-    GARUDA_TRY(add_ways(inquiry, std::move(sized), offers));
+    GARUDA_TRY(add_strategies(inquiry, std::move(sized), offers));
   }
   return offers;
 }
