@@ -50,10 +50,10 @@ Result<void> DeviceResult::start_downloads() {
   while (started_ < state.rows && arriving_.size() < kBatchesAhead) {
     auto rows = std::min(batch_rows(), state.rows - started_);
     GARUDA_TRY_ASSIGN(auto gathered, strings_->gather(started_, rows, kMostStringBytes));
-    auto& arriving = arriving_.emplace_back();
-    GARUDA_TRY_ASSIGN(arriving.range,
-                      RangeDownload::create(state, all_columns(state), started_, rows, std::move(gathered)));
-    arriving.group = down_->start(arriving.range.copies(), lane_->submissions().last());
+    GARUDA_TRY_ASSIGN(auto range,
+                      RangeDownload::create(state, {all_columns(state), started_, rows}, std::move(gathered)));
+    arriving_.push_back(std::move(range));
+    arriving_.back().start(*down_, lane_->submissions().last());
     started_ += rows;
   }
   return {};
@@ -75,11 +75,8 @@ Result<std::optional<Batch>> DeviceResult::take_batch() {
     return fail(ErrorCode::cancelled, fmt::format("the {} was cancelled", options_.operation));
   GARUDA_TRY(start_downloads());
   if (arriving_.empty()) return std::nullopt;
-  auto& front = arriving_.front();
-  GARUDA_TRY(down_->wait(*front.group));
-  run_->recorder.add_phase("download", vk::CopyTeam::elapsed_ns(*front.group), front.range.bytes(), front.range.rows());
-  run_->recorder.add_counter(contract::kCopiedDown, vk::CopyTeam::copied_bytes(*front.group));
-  GARUDA_TRY_ASSIGN(auto batch, front.range.finish());
+  GARUDA_TRY(arriving_.front().await(*down_, run_->recorder));
+  GARUDA_TRY_ASSIGN(auto batch, arriving_.front().finish());
   arriving_.pop_front();
   GARUDA_TRY(start_downloads());
   rows_out_ += static_cast<std::uint64_t>(batch.num_rows);

@@ -40,12 +40,6 @@ class DeviceResult final : public QueryResult {
   Result<DeviceTable> take_device_table() override;
 
  private:
-  /// A range of the rows on its way.
-  struct Arriving {
-    RangeDownload range;
-    std::shared_ptr<vk::CopyGroup> group;
-  };
-
   Result<void> open_team();
   /// Rows of a batch, at most.
   std::uint64_t batch_rows() const noexcept;
@@ -60,7 +54,7 @@ class DeviceResult final : public QueryResult {
   std::optional<StringDownload> strings_;
   std::uint64_t started_ = 0;  // rows on their way or here
   std::uint64_t rows_out_ = 0;
-  std::deque<Arriving> arriving_;
+  std::deque<RangeDownload> arriving_;
   std::unique_ptr<vk::CopyTeam> down_;  // last: its threads use what is above
 };
 

@@ -37,22 +37,9 @@ struct UploadedStrings {
   std::unique_ptr<StringUpload> upload;
 };
 
-/// Device memory for a column of so many words a row.
-Result<vk::Buffer> take_stored(std::uint32_t words, vk::MemoryUse use, DeviceTableState& state) {
-  vk::BufferSpec spec;
-  spec.bytes = std::max<std::uint64_t>(state.rows * words * materialize::kWordBytes, materialize::kWordBytes);
-  spec.use = use;
-  spec.name = "table column";
-  return state.arena->buffer(spec);
-}
-
-/// Takes device memory for `columns`, which `state` has an outline of.
-Result<void> take_columns(std::span<UploadColumn const> columns, vk::MemoryUse use, DeviceTableState& state) {
-  state.arena = column_arena(*state.device.open.device, state.rows * row_bytes(columns));
-  for (auto& stored : state.stored) {
-    GARUDA_TRY_ASSIGN(stored.buffer, take_stored(stored.words, use, state));
-  }
-  return {};
+/// Device memory for columns that go up by the way `upload`.
+vk::MemoryUse use_of(Upload upload) {
+  return vulkan::mode_of(upload) == vk::UploadMode::map ? vk::MemoryUse::device_mapped : vk::MemoryUse::device;
 }
 
 /// Measures strings, and takes device memory for them.
@@ -132,6 +119,11 @@ std::uint64_t bytes_of(DeviceTableState const& table) noexcept {
   return bytes;
 }
 
+std::uint64_t limit_beside(RunOptions const& options, std::uint64_t bytes) noexcept {
+  auto const limit = options.device_memory_limit_bytes;
+  return limit == 0 ? 0 : std::max<std::uint64_t>(limit - std::min(limit, bytes), 1);
+}
+
 std::optional<std::uint32_t> device_words(DataType const& type) noexcept {
   if (type.id == TypeId::boolean) return 1;
   auto const width = byte_width(type);
@@ -163,9 +155,10 @@ std::unique_ptr<vk::MemoryArena> column_arena(vk::Device& device, std::uint64_t 
   return std::make_unique<vk::MemoryArena>(device, std::clamp(bytes, kLeastBlockBytes, kMostBlockBytes));
 }
 
-Result<TableOutline> outline_table(TableView table, std::span<std::size_t const> wanted, TableDevice const& device) {
-  TableOutline outline{std::make_unique<DeviceTableState>(), {}};
-  auto& [state, columns] = outline;
+Result<LaidOutTable> lay_out_table(TableView table, std::span<std::size_t const> wanted, TableDevice const& device,
+                                   std::uint32_t key_words) {
+  LaidOutTable laid_out{std::make_unique<DeviceTableState>(), {}};
+  auto& [state, columns] = laid_out;
   state->rows = static_cast<std::uint64_t>(table.num_rows());
   state->device = device;
   std::vector<std::size_t> nullable;
@@ -180,6 +173,7 @@ Result<TableOutline> outline_table(TableView table, std::span<std::size_t const>
     if (!is_string) columns.push_back(value_column(table, column));
     if (materialize::has_nulls(table, column)) nullable.push_back(column);
   }
+  if (key_words != 0 && columns[0].words != key_words) columns[0] = {{wanted[0]}, key_words, false, false};
   for (auto const& bits : add_null_words(nullable, columns))
     for (std::size_t c = 0; c < wanted.size(); ++c) {
       if (wanted[c] != bits.column) continue;
@@ -193,20 +187,31 @@ Result<TableOutline> outline_table(TableView table, std::span<std::size_t const>
     state->columns[c].strings = outline_strings(table, wanted[c]);
     state->stored.push_back({});
   }
-  return outline;
+  return laid_out;
+}
+
+Result<void> take_columns(LaidOutTable& table, Upload upload) {
+  auto& state = *table.state;
+  state.arena = column_arena(*state.device.open.device, state.rows * row_bytes(table.columns));
+  for (auto& stored : state.stored) {
+    vk::BufferSpec spec;
+    spec.bytes = std::max<std::uint64_t>(state.rows * stored.words * materialize::kWordBytes, materialize::kWordBytes);
+    spec.use = use_of(upload);
+    spec.name = "table column";
+    GARUDA_TRY_ASSIGN(stored.buffer, state.arena->buffer(spec));
+  }
+  return {};
 }
 
 Result<DeviceTable> upload_table(TableView table, std::span<std::size_t const> wanted, TableDevice const& device,
                                  UploadOptions const& options) {
-  GARUDA_TRY_ASSIGN(auto outline, outline_table(table, wanted, device));
-  auto& [state, columns] = outline;
+  GARUDA_TRY_ASSIGN(auto laid_out, lay_out_table(table, wanted, device));
+  auto& [state, columns] = laid_out;
   bool const has_strings = columns.size() < state->stored.size();
   auto const bytes = has_strings ? vulkan::kManyBytes : state->rows * row_bytes(columns);
   GARUDA_TRY_ASSIGN(auto const way, vulkan::upload_on(*device.open.device, options.upload, bytes));
-  bool const is_mapped = vulkan::mode_of(way) == vk::UploadMode::map;
-  auto const use = is_mapped ? vk::MemoryUse::device_mapped : vk::MemoryUse::device;
-  GARUDA_TRY(take_columns(columns, use, *state));
-  GARUDA_TRY_ASSIGN(auto const strings, take_strings(table, wanted, use, options.most_string_bytes, *state));
+  GARUDA_TRY(take_columns(laid_out, way));
+  GARUDA_TRY_ASSIGN(auto const strings, take_strings(table, wanted, use_of(way), options.most_string_bytes, *state));
   std::vector<vk::Buffer const*> targets;
   for (std::size_t i = 0; i < columns.size(); ++i) targets.push_back(&state->stored[i].buffer);
   ColumnUpload const upload(table, columns, std::move(targets));
@@ -234,8 +239,8 @@ Result<DownloadedColumns> download_columns(DeviceTableState const& table, std::s
   for (std::uint64_t first = 0; first < table.rows;) {
     auto rows = std::min(most_rows, table.rows - first);
     GARUDA_TRY_ASSIGN(auto gathered, strings.gather(first, rows, kMostStringBytes));
-    GARUDA_TRY_ASSIGN(auto range,
-                      RangeDownload::create(table, {columns.begin(), columns.end()}, first, rows, std::move(gathered)));
+    GARUDA_TRY_ASSIGN(
+        auto range, RangeDownload::create(table, {{columns.begin(), columns.end()}, first, rows}, std::move(gathered)));
     for (auto const& copy : range.copies())
       GARUDA_TRY(
           lane->context().download(*copy.buffer, {copy.host, static_cast<std::size_t>(copy.bytes)}, copy.offset));

@@ -91,6 +91,9 @@ inline std::optional<std::size_t> device_of(TableView table) {
   return table.resident() != nullptr ? std::optional<std::size_t>(table.resident()->device.info->index) : std::nullopt;
 }
 
+/// The query's limit of device memory (0: none) where tables of so many bytes lie there already.
+std::uint64_t limit_beside(RunOptions const& options, std::uint64_t bytes) noexcept;
+
 /// u32 words that a value takes on a device; nothing for a type of no fixed width there.
 std::optional<std::uint32_t> device_words(DataType const& type) noexcept;
 
@@ -116,17 +119,25 @@ struct UploadOptions {
   std::uint64_t most_string_bytes = kMostStringBytes;  ///< of strings that lie together; lower values serve tests
 };
 
-/// A table of a device before it has memory there, and what goes up of the host's.
-struct TableOutline {
-  std::unique_ptr<DeviceTableState> state;
-  std::vector<UploadColumn> columns;  ///< as stored; behind them stand the numbers of strings
+/// A table of the host as it lies on a device once it is brought there: what of it goes up, and where that comes to
+/// lie.
+struct LaidOutTable {
+  std::unique_ptr<DeviceTableState> state;  ///< without memory before take_columns()
+  std::vector<UploadColumn> columns;        ///< as stored; behind them stand the numbers of strings
 };
 
-/// What upload_table would make. Reads null counts. Errors: invalid_input, as there.
-Result<TableOutline> outline_table(TableView table, std::span<std::size_t const> wanted, TableDevice const& device);
+/// Lays out columns of `table`, in the order of `wanted`. `key_words`: the first is a key that is compared in so many
+/// words; 0: it has its type's. Reads null counts. Errors: invalid_input for a column of another type than a device
+/// keeps, naming it.
+Result<LaidOutTable> lay_out_table(TableView table, std::span<std::size_t const> wanted, TableDevice const& device,
+                                   std::uint32_t key_words = 0);
 
-/// Copies columns of `table`, in the order of `wanted`, to the device; blocks. Errors: invalid_input for a column of
-/// another type than a device keeps, naming it; those of device memory; cancelled.
+/// Takes device memory for all columns but strings, which the host writes by itself where `upload` says so. Errors:
+/// those of device memory.
+Result<void> take_columns(LaidOutTable& table, Upload upload);
+
+/// Copies columns of `table`, in the order of `wanted`, to the device; blocks. Errors: those of lay_out_table() and of
+/// device memory; cancelled.
 Result<DeviceTable> upload_table(TableView table, std::span<std::size_t const> wanted, TableDevice const& device,
                                  UploadOptions const& options);
 

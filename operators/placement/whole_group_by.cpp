@@ -147,7 +147,7 @@ Result<std::unique_ptr<GroupByResult>> group_whole_table(resolve::GroupByRequest
                       device::upload_table(request.table, device::group_by_columns_used(request.columns), device,
                                            {options.tuning.upload, offer.lanes, options.control, &run->recorder}));
     GARUDA_TRY_ASSIGN(columns, resolve::resolve_group_by(brought->view(), request.spec));
-    options.device_memory_limit_bytes = limit_beside(options, brought->device_bytes());
+    options.device_memory_limit_bytes = device::limit_beside(options, brought->device_bytes());
   }
   auto const& table = brought ? brought->state() : *request.table.resident();
   GARUDA_TRY_ASSIGN(auto groups,

@@ -10,16 +10,20 @@
 #include "expr/sides.hpp"
 #include "operators/compute/join/key_bitmap.hpp"
 #include "operators/compute/join/resident_join_ways.hpp"
+#include "operators/compute/join/rows_join.hpp"
 #include "operators/compute/primitives/compute_tuning.hpp"
+#include "operators/compute/primitives/device_scan.hpp"
 #include "operators/compute/strings/string_numbers.hpp"
 #include "operators/contract/join_terms.hpp"
 #include "operators/device/device_join.hpp"
 #include "operators/device/device_table.hpp"
 #include "operators/device/join/composed_keys.hpp"
 #include "operators/device/join/device_condition.hpp"
+#include "operators/device/streamed/streamed_join.hpp"
+#include "operators/device/streamed/streamed_tables.hpp"
 #include "operators/materialize/column_words.hpp"
+#include "operators/materialize/row_bytes.hpp"
 #include "operators/placement/streamed_costs.hpp"
-#include "operators/placement/streamed_join.hpp"
 #include "operators/placement/whole_offer.hpp"
 #include "operators/run/query_run.hpp"
 #include "operators/vulkan/device_offers.hpp"
@@ -29,6 +33,12 @@ namespace {
 
 /// Copies of the joined rows on the device: partitions are moved from one to another.
 constexpr std::uint64_t kJoinCopies = 2;
+constexpr std::uint64_t kMostSideRows = std::uint64_t{1} << 31;
+/// Ranges of the probe side: so many that copies both ways overlap for most of the time, but not so few rows that the
+/// tables of the build side, which every range builds, cost more than the copies.
+constexpr std::uint64_t kRanges = 8;
+constexpr std::uint64_t kLeastRangeRows = std::uint64_t{1} << 20;
+constexpr std::uint64_t kStreamedBatchRows = std::uint64_t{1} << 23;
 
 /// Both tables, with the columns that the join reads, on a device, or outlines of them. The request refers to them.
 struct TablesThere {
@@ -89,7 +99,7 @@ Result<TablesThere> outline(contract::JoinInquiry const& inquiry, UploadSize& si
     auto const& table = side == Side::left ? request.left : request.right;
     GARUDA_TRY_ASSIGN(auto const columns, resolve::columns_read(request, side));
     GARUDA_TRY(check_columns(request, side, columns));
-    GARUDA_TRY_ASSIGN(auto one, device::outline_table(table, columns, device));
+    GARUDA_TRY_ASSIGN(auto one, device::lay_out_table(table, columns, device));
     GARUDA_TRY(check_buffers(one.columns, one.state->rows, inquiry.facts()));
     size.bytes += one.state->rows * device::row_bytes(one.columns);
     for (auto const& column : one.columns)
@@ -117,7 +127,7 @@ Result<TablesThere> bring_there(resolve::JoinRequest const& request, contract::J
     tables.push_back(std::move(table));
   }
   GARUDA_TRY_ASSIGN(auto there, request_there(request, std::move(tables)));
-  there.request.options.device_memory_limit_bytes = limit_beside(there.request.options, bytes);
+  there.request.options.device_memory_limit_bytes = device::limit_beside(there.request.options, bytes);
   return there;
 }
 
@@ -224,11 +234,135 @@ Result<std::vector<contract::JoinOffer>> offer_upload(contract::JoinInquiry cons
   return offers;
 }
 
+/// Errors: usage for tables that do not go there in ranges.
+Result<void> check_streamed(resolve::JoinRequest const& request) {
+  auto const& pair = request.columns.keys.front();
+  for (auto const& [table, key] : {std::pair{request.left, pair.left}, {request.right, pair.right}}) {
+    auto const rows = static_cast<std::uint64_t>(table.num_rows());
+    if (rows == 0) return fail(ErrorCode::usage, "a table is empty");
+    if (rows > kMostSideRows)
+      return fail(ErrorCode::usage, fmt::format("a table has more rows than a device takes, 2^31: {}", rows));
+    if (rows > compute::kMaxScanElements && materialize::has_nulls(table, key))
+      return fail(ErrorCode::usage,
+                  fmt::format("the key '{}' has nulls in more rows than are sorted out on a device: {}",
+                              table.schema()[key].name, rows));
+  }
+  return {};
+}
+
+/// What copying the rows without null keys takes for so many rows of a side; nothing where no key is null.
+std::uint64_t non_null_bytes(device::StreamedTables const& tables, Side side, std::uint64_t rows) {
+  if (!tables.sides().of(side).key_nulls()) return 0;
+  return rows * (tables.moved_row_bytes(side) + 3 * materialize::kWordBytes);
+}
+
+/// Device bytes with ranges of so many rows, about.
+std::uint64_t streamed_bytes(device::StreamedTables const& tables, compute::ComputeTuning const& tuning,
+                             std::uint64_t range_rows) {
+  auto const [build, probe] = std::pair(tables.build(), tables.probe());
+  auto const build_rows = tables.of(build).rows();
+  auto const joined = compute::rows_join_bytes({build_rows, tables.moved_row_bytes(build)},
+                                               {range_rows, tables.moved_row_bytes(probe)}, tuning);
+  std::uint64_t uploaded = 0;
+  for (auto const side : kSides) uploaded += tables.of(side).rows() * device::row_bytes(tables.of(side).columns);
+  return uploaded + joined + non_null_bytes(tables, build, build_rows) + non_null_bytes(tables, probe, range_rows) +
+         device::kResultSets * range_rows * tables.result_row_bytes() + kSpareBytes;
+}
+
+/// Host bytes of a row of the result in columns that are made of what came down, or gathered, about.
+std::uint64_t made_row_bytes(resolve::JoinRequest const& request, device::StreamedTables const& tables) {
+  std::uint64_t bytes = 0;
+  for (auto const& [side, column] : request.columns.output) {
+    auto const& table = tables.of(side);
+    bool const arrives = std::ranges::any_of(
+        table.columns, [&](device::UploadColumn const& one) { return one.is_direct && one.sources[0] == column; });
+    if (!arrives) bytes += materialize::column_row_bytes(table.host, column);
+  }
+  return bytes;
+}
+
+/// Finds the sizes: a foreign key finds its primary key, so a set of result columns has a range's rows; ranges whose
+/// rows multiply are cut. Errors: limit_exceeded.
+Result<void> size_ranges(contract::JoinInquiry const& inquiry, device::StreamedTables const& tables,
+                         contract::JoinOffer& offer) {
+  auto const& options = inquiry.options;
+  GARUDA_TRY_ASSIGN(auto const tuning, compute::compute_tuning(*inquiry.facts().vulkan));
+  auto const probe_rows = tables.of(tables.probe()).rows();
+  auto const asked_rows = options.tuning.slice_rows;
+  auto& rows = offer.slice_rows;
+  rows = asked_rows != 0 ? asked_rows : std::max(probe_rows / kRanges, kLeastRangeRows);
+  rows = std::min((rows + 3) / 4 * 4, (probe_rows + 3) / 4 * 4);
+  auto const host_row_bytes = tables.arriving_row_bytes() + made_row_bytes(*inquiry.shape.tables, tables);
+  while (true) {
+    offer.device_bytes = streamed_bytes(tables, tuning, rows);
+    offer.host_bytes = (device::kResultSets + 1) * rows * host_row_bytes;
+    auto fits = check_budgets(options, inquiry.facts(), offer.device_bytes, offer.host_bytes);
+    if (fits || rows <= kLeastRangeRows || asked_rows != 0) return fits;
+    rows = std::max(rows / 2 / 4 * 4, kLeastRangeRows);
+  }
+}
+
+std::string describe_queues(vk::DeviceTraits const& traits) {
+  for (auto const& family : traits.queue_families)
+    if (family.transfer && !family.graphics && !family.compute && !family.video)
+      return family.count > 1
+                 ? fmt::format("up and down on queues of their own (family {}), beside the passes", family.index)
+                 : fmt::format("copies on a queue of their own (family {}), beside the passes", family.index);
+  return "copies and passes on one queue";
+}
+
+StreamedShape streamed_shape(contract::JoinInquiry const& inquiry, device::StreamedTables const& tables,
+                             contract::JoinOffer const& offer) {
+  auto const [build, probe] = std::pair(tables.build(), tables.probe());
+  StreamedShape shape;
+  shape.build_rows = static_cast<double>(tables.of(build).rows());
+  shape.probe_rows = static_cast<double>(tables.of(probe).rows());
+  shape.matches = inquiry.shape.is_unseen ? shape.probe_rows : inquiry.shape.expected_matches;
+  shape.build_row_bytes = static_cast<double>(device::row_bytes(tables.of(build).columns));
+  shape.probe_row_bytes = static_cast<double>(device::row_bytes(tables.of(probe).columns));
+  shape.build_moved_bytes = static_cast<double>(tables.moved_row_bytes(build));
+  shape.probe_moved_bytes = static_cast<double>(tables.moved_row_bytes(probe));
+  shape.result_row_bytes = static_cast<double>(tables.result_row_bytes());
+  shape.arriving_row_bytes = static_cast<double>(tables.arriving_row_bytes());
+  for (auto const side : {build, probe})
+    for (auto const column : tables.of(side).gathered) {
+      auto const value_bytes = static_cast<double>(materialize::column_row_bytes(tables.of(side).host, column));
+      shape.gathered.emplace_back(value_bytes, value_bytes * static_cast<double>(tables.of(side).rows()));
+    }
+  shape.key_bytes = static_cast<double>(tables.sides().key_words * materialize::kWordBytes);
+  shape.range_rows = static_cast<double>(offer.slice_rows);
+  shape.copy_threads = offer.lanes;
+  return shape;
+}
+
+/// One strategy, by partitions, whose probe side goes there in ranges.
+Result<std::vector<contract::JoinOffer>> offer_ranges(contract::JoinInquiry const& inquiry) {
+  auto const& request = *inquiry.shape.tables;
+  auto const& facts = inquiry.facts();
+  GARUDA_TRY(check_streamed(request));
+  GARUDA_TRY(check_placement(facts, inquiry.options.tuning.placement));
+  GARUDA_TRY_ASSIGN(auto const tables, device::StreamedTables::create(request, {{}, facts.info}, std::nullopt));
+  for (auto const side : kSides) GARUDA_TRY(check_buffers(tables.of(side).columns, tables.of(side).rows(), facts));
+  auto offer = vulkan::device_join_offer(Path::compute, inquiry);
+  describe_whole(inquiry, offer);
+  offer.source = contract::TableSource::ranges;
+  GARUDA_TRY(size_ranges(inquiry, tables, offer));
+  if (inquiry.options.tuning.chunk_rows == 0) offer.chunk_rows = kStreamedBatchRows;
+  auto const shape = streamed_shape(inquiry, tables, offer);
+  contract::set_phases(offer.candidate, streamed_join_costs(shape, facts.rates(), inquiry.host));
+  offer.key_bits = tables.sides().key_words * 32;
+  offer.details.emplace_back(
+      "placement", fmt::format("device: both tables go there whole, build side {}, probe side in ranges of {} rows",
+                               to_string(tables.build()), offer.slice_rows));
+  offer.details.emplace_back("queues", describe_queues(*facts.vulkan));
+  return std::vector{std::move(offer)};
+}
+
 /// Rows of pairs in any order come down while others go up, where keys are words of the tables.
 bool is_streamed(contract::JoinInquiry const& inquiry) {
   auto const& spec = inquiry.shape.tables->spec;
   return spec.kind == JoinKind::inner && !spec.nulls_equal && !spec.ordered && !spec.where &&
-         !inquiry.shape.output.empty() && streamed_key_type(*inquiry.shape.tables).has_value();
+         !inquiry.shape.output.empty() && device::streamed_key_type(*inquiry.shape.tables).has_value();
 }
 
 }  // namespace
@@ -236,16 +370,16 @@ bool is_streamed(contract::JoinInquiry const& inquiry) {
 Result<std::vector<contract::JoinOffer>> offer_whole_join(contract::JoinInquiry const& inquiry) {
   if (inquiry.shape.resident_on)
     return offer_strategies(inquiry, *inquiry.shape.tables, inquiry.shape.expected_matches);
-  if (!is_streamed(inquiry)) return offer_upload(inquiry);
-  GARUDA_TRY_ASSIGN(auto streamed, offer_streamed_join(inquiry));
-  return std::vector{std::move(streamed)};
+  return is_streamed(inquiry) ? offer_ranges(inquiry) : offer_upload(inquiry);
 }
 
 Result<std::unique_ptr<JoinResult>> join_whole_tables(resolve::JoinRequest const& request,
                                                       contract::JoinOffer const& offer, Plan plan) {
-  if (offer.source == contract::TableSource::ranges)
-    return streamed_join(request, streamed_plan(request, offer, std::move(plan)));
   auto run = std::make_unique<run::QueryRun>(request.options);
+  if (offer.source == contract::TableSource::ranges) {
+    GARUDA_TRY_ASSIGN(auto const device, open_device(*request.devices, *offer.device, run->recorder));
+    return device::streamed_join(request, device, offer, std::move(plan), std::move(run));
+  }
   GARUDA_TRY_ASSIGN(auto const there, bring_there(request, offer, *run));
   auto const way = compute::forced(offer.tuning, request.columns.parts, false);
   return device::join_device_tables(there.request, std::move(plan), way, std::move(run));

@@ -5,12 +5,6 @@
 #include "operators/vulkan/vulkan_devices.hpp"
 
 namespace garuda::placement {
-namespace {
-
-/// Decimal digits of which 64 bits hold any number.
-constexpr std::int32_t kDigits64 = 18;
-
-}  // namespace
 
 std::optional<std::uint64_t> batch_budget(RunOptions const& options) {
   auto const limit = options.memory_limit_bytes != 0 ? options.memory_limit_bytes : run::free_host_bytes() / 4 * 3;
@@ -46,12 +40,6 @@ Result<void> check_buffers(std::span<device::UploadColumn const> columns, std::u
   return {};
 }
 
-std::optional<DataType> streamed_key_type(resolve::JoinRequest const& request) {
-  auto type = device::stored_key_type(request.left.schema(), request.right.schema(), request.columns);
-  if (!type || device::is_stored_as_strings(*type)) return std::nullopt;
-  return type->precision > kDigits64 ? std::nullopt : type;
-}
-
 void describe(compute::NumberedStrings const& strings, contract::Offer& offer) {
   offer.details.emplace_back("string keys", fmt::format("{} strings{}", static_cast<std::uint64_t>(strings.strings),
                                                         strings.are_kept ? ", by numbers kept with the table"
@@ -64,11 +52,6 @@ Result<device::TableDevice> open_device(contract::DeviceSet& devices, std::size_
   GARUDA_TRY_ASSIGN(device.open, vulkan::open_vulkan(devices, index));
   device.info = &devices.devices()[index];
   return device;
-}
-
-std::uint64_t limit_beside(RunOptions const& options, std::uint64_t bytes) noexcept {
-  auto const limit = options.device_memory_limit_bytes;
-  return limit == 0 ? 0 : std::max<std::uint64_t>(limit - std::min(limit, bytes), 1);
 }
 
 }  // namespace garuda::placement

@@ -36,15 +36,8 @@ Result<void> check_budgets(RunOptions const& options, contract::DeviceFacts cons
 Result<void> check_buffers(std::span<device::UploadColumn const> columns, std::uint64_t rows,
                            contract::DeviceFacts const& facts);
 
-/// The type in which keys of tables that stream are compared: of one column a side, of integers or what is stored as
-/// such. Nothing of other keys, and of decimals whose digits 64 bits do not hold: these are joined as resident tables.
-std::optional<DataType> streamed_key_type(resolve::JoinRequest const& request);
-
 /// Opens a device for tables, timed. Errors: those of open_vulkan.
 Result<device::TableDevice> open_device(contract::DeviceSet& devices, std::size_t index, run::RunRecorder& recorder);
-
-/// The query's limit of device memory (0: none) where tables of so many bytes lie there already.
-std::uint64_t limit_beside(RunOptions const& options, std::uint64_t bytes) noexcept;
 
 /// How keys of strings are compared, for the plan.
 void describe(compute::NumberedStrings const& strings, contract::Offer& offer);

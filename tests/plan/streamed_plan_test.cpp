@@ -1,5 +1,5 @@
 // When path automatic sends whole tables to a device, and what it says then.
-#include "operators/placement/streamed_plan.hpp"
+#include "operators/placement/whole_join.hpp"
 
 #include <gtest/gtest.h>
 
@@ -92,11 +92,12 @@ TEST(StreamedPlan, IsNotTakenWhereItMayNotBe) {
   auto const offered_ns = [&](double matches) {
     contract::JoinShape shape;
     shape.expected_matches = matches;
+    shape.output.resize(1);
     shape.threads = 2;
     shape.tables = &request;
-    auto const whole = placement::offer_streamed_join({shape, request.options, machine, host, 0, std::nullopt});
-    EXPECT_TRUE(whole && whole->takes_whole()) << (whole ? "in slices" : whole.error().describe());
-    return whole ? whole->candidate.estimated_ns : 0;
+    auto const whole = placement::offer_whole_join({shape, request.options, machine, host, 0, std::nullopt});
+    EXPECT_TRUE(whole && whole->front().takes_whole()) << (whole ? "in slices" : whole.error().describe());
+    return whole ? whole->front().candidate.estimated_ns : 0;
   };
   EXPECT_GT(offered_ns(1e8), offered_ns(1e6)) << "rows that multiply come down";
 }
