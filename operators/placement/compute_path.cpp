@@ -2,20 +2,99 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <optional>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "operators/compute/condition_join/condition_join.hpp"
 #include "operators/compute/condition_join/condition_offers.hpp"
 #include "operators/compute/group_by/compute_group_by.hpp"
+#include "operators/compute/join/compute_costs.hpp"
 #include "operators/compute/join/compute_join.hpp"
 #include "operators/compute/primitives/compute_tuning.hpp"
+#include "operators/contract/join_terms.hpp"
 #include "operators/device/device_join.hpp"
-#include "operators/placement/compute_offers.hpp"
 #include "operators/placement/whole_group_by.hpp"
 #include "operators/placement/whole_join.hpp"
+#include "operators/placement/whole_offer.hpp"
+#include "operators/resolve/join_request.hpp"
+#include "operators/vulkan/device_offers.hpp"
+#include "operators/vulkan/group_slice.hpp"
 #include "operators/vulkan/vulkan_devices.hpp"
 
 namespace garuda::placement {
+namespace {
+
+Result<void> add_join_slices(contract::JoinInquiry const& inquiry, contract::JoinOffers& offers) {
+  auto const& shape = inquiry.shape;
+  auto const& facts = inquiry.facts();
+  GARUDA_TRY_ASSIGN(auto const tuning, compute::compute_tuning(*facts.vulkan));
+  auto const asked = inquiry.options.tuning.method;
+  if (asked == JoinMethod::bitmap)
+    return fail(ErrorCode::usage, "method=bitmap on path compute is of tables that live on a device");
+  for (auto const method : {JoinMethod::partitioned, JoinMethod::global}) {
+    if (asked != JoinMethod::automatic && asked != method) continue;
+    auto offer = vulkan::device_join_offer(Path::compute, inquiry);
+    offer.tuning.method = method;
+    vulkan::size_device_join(inquiry, offer, [&](std::uint64_t rows) {
+      return compute::compute_join_bytes(std::min(shape.rows_left, rows), std::min(shape.rows_right, rows),
+                                         shape.key_bits, method, tuning, contract::pairs_made(shape) > 0);
+    });
+    auto const cut = vulkan::cut_join(inquiry, offer);
+    JoinTuning chosen;
+    chosen.method = method;
+    offer.candidate.choices = fmt::format("{},{}", to_string(chosen), vulkan::to_string(cut));
+    auto const build_rows = std::min({shape.rows_left, shape.rows_right, offer.slice_rows});
+    auto const dealt = compute::dealt_bits(build_rows, method, cut.upload == vk::UploadMode::import_host, tuning);
+    contract::set_phases(offer.candidate,
+                         compute::compute_join_costs(shape, cut, facts.rates(), inquiry.host, method, dealt));
+    offers.list.push_back(std::move(offer));
+  }
+  return {};
+}
+
+/// Tables hold any number of groups, so partitions only keep merging cheap.
+Result<void> add_group_by_slices(contract::GroupByInquiry const& inquiry, contract::GroupByOffers& offers) {
+  auto const& shape = inquiry.shape;
+  auto const& facts = inquiry.facts();
+  GARUDA_TRY(compute::compute_tuning(*facts.vulkan));
+  auto offer = vulkan::device_group_by_offer(Path::compute, inquiry);
+  auto const words = contract::words_of_keys(shape);
+  vulkan::size_device_group_by(
+      inquiry, offer, vulkan::most_group_rows(*facts.vulkan, words, shape.widest_value),
+      [&](std::uint64_t rows) { return compute::compute_group_by_slice_bytes(rows, words, shape.widest_value); });
+  auto const cut = vulkan::cut_group_by(inquiry, offer);
+  contract::set_phases(offer.candidate, compute::compute_group_by_costs(shape, cut, facts.rates(), inquiry.host));
+  offers.list.push_back(std::move(offer));
+  return {};
+}
+
+/// See JoinRow::offers. Errors: no_device for a device that cannot run the path; usage or, for want of memory,
+/// limit_exceeded when placement=device is asked for and cannot be had, with the reason.
+Result<contract::JoinOffers> join_offers(contract::JoinInquiry const& inquiry) {
+  std::optional<Result<std::vector<contract::JoinOffer>>> whole;
+  if (inquiry.shape.tables != nullptr && may_take_whole(inquiry)) whole = offer_whole_join(inquiry);
+  return beside_slices(inquiry, std::move(whole),
+                       [&](contract::JoinOffers& offers) { return add_join_slices(inquiry, offers); });
+}
+
+Result<contract::GroupByOffers> group_by_offers(contract::GroupByInquiry const& inquiry) {
+  auto const& tuning = inquiry.options.tuning;
+  // What these knobs force is of slices, or of another path.
+  bool const is_open = tuning.address == Address::automatic && tuning.keys == KeyForm::automatic &&
+                       tuning.grouping == Grouping::automatic && tuning.radix_bits < 0 && tuning.slice_rows == 0;
+  if (!is_open && (tuning.placement == Placement::device || inquiry.shape.resident_on))
+    return fail(ErrorCode::usage,
+                "placement=device takes no slices: address, keys, grouping, radix_bits and slice_rows are of others");
+  std::optional<Result<std::vector<contract::GroupByOffer>>> whole;
+  if (inquiry.shape.table != nullptr && is_open && may_take_whole(inquiry)) whole = offer_whole_group_by(inquiry);
+  return beside_slices(inquiry, std::move(whole),
+                       [&](contract::GroupByOffers& offers) { return add_group_by_slices(inquiry, offers); });
+}
+
+}  // namespace
 
 contract::PathRow const kComputePath{
     .path = Path::compute,
@@ -27,7 +106,7 @@ contract::PathRow const kComputePath{
       auto const tuning = compute::compute_tuning(traits);
       return tuning ? fmt::format("yes, subgroups of {}", tuning->subgroup_size) : "no: " + tuning.error().message();
     },
-    .join = {.offers = compute_join_offers,
+    .join = {.offers = join_offers,
              .open =
                  [](contract::OpenDevice* device, contract::BackendOptions const& options) {
                    auto const& own = vulkan::vulkan_of(*device);
@@ -45,7 +124,7 @@ contract::PathRow const kComputePath{
                              return compute::open_compute_condition_join(*own.device, *own.pipelines, options,
                                                                          condition);
                            }},
-    .group_by = {.offers = compute_group_by_offers,
+    .group_by = {.offers = group_by_offers,
                  .open =
                      [](contract::OpenDevice* device, contract::GroupByBackendOptions const& options) {
                        auto const& own = vulkan::vulkan_of(*device);

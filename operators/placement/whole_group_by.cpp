@@ -118,7 +118,7 @@ Result<void> price_upload(contract::GroupByInquiry const& inquiry, std::span<dev
 
 }  // namespace
 
-Result<contract::GroupByOffer> offer_whole_group_by(contract::GroupByInquiry const& inquiry) {
+Result<std::vector<contract::GroupByOffer>> offer_whole_group_by(contract::GroupByInquiry const& inquiry) {
   GARUDA_TRY(check(inquiry));
   auto const columns = columns_of(*inquiry.shape.table);
   auto const shape = shape_of(inquiry, columns);
@@ -132,7 +132,7 @@ Result<contract::GroupByOffer> offer_whole_group_by(contract::GroupByInquiry con
   } else {
     GARUDA_TRY(price_upload(inquiry, columns, shape, offer));
   }
-  return offer;
+  return std::vector{std::move(offer)};
 }
 
 Result<std::unique_ptr<GroupByResult>> group_whole_table(resolve::GroupByRequest const& request,

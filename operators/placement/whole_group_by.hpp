@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <vector>
 
 #include "garuda/error.hpp"
 #include "garuda/group_by.hpp"
@@ -10,12 +11,12 @@
 
 namespace garuda::placement {
 
-/// Offers to group shape.table whole on the inquiry's device. The strategy of the passes follows from a sample of the
-/// keys as they run. While no key was looked at, the offer is priced for half as many groups as rows. Reads null
-/// counts, nothing else of the table. Errors: no_device for a device without the compute path; invalid_input for
-/// columns of a table there that are not grouped there; usage, limit_exceeded with the reason why a table is not
+/// Offers the one way to group shape.table whole on the inquiry's device. The strategy of the passes follows from a
+/// sample of the keys as they run. While no key was looked at, the offer is priced for half as many groups as rows.
+/// Reads null counts, nothing else of the table. Errors: no_device for a device without the compute path; invalid_input
+/// for columns of a table there that are not grouped there; usage, limit_exceeded with the reason why a table is not
 /// brought there.
-Result<contract::GroupByOffer> offer_whole_group_by(contract::GroupByInquiry const& inquiry);
+Result<std::vector<contract::GroupByOffer>> offer_whole_group_by(contract::GroupByInquiry const& inquiry);
 
 /// See GroupByRow::group_whole. Of a table of the host, the columns that are read go up first, from pinned memory
 /// without the host; they are grouped as those of a resident table are, and the first groups are on their way down when

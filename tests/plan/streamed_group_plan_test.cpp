@@ -95,10 +95,11 @@ TEST(StreamedGroupPlan, IsNotTakenWhereItMayNotBe) {
   };
   auto const request = table.request(gpu, two_threads<GroupByOptions>(), "sum:x,mean:x,count");
   auto const offer = offered(request, 1'000'000);
-  ASSERT_TRUE(offer && offer->takes_whole());
-  EXPECT_NE(offer->details[0].second.find(" 12 bytes a row"), std::string::npos) << offer->details[0].second;
-  EXPECT_EQ(offer->host_bytes, 3 * 28 << 16) << "three batches of 28 bytes a group";
-  EXPECT_LT(offer->candidate.estimated_ns, offered(request, 100'000'000)->candidate.estimated_ns);
+  ASSERT_TRUE(offer && offer->front().takes_whole());
+  EXPECT_NE(offer->front().details[0].second.find(" 12 bytes a row"), std::string::npos)
+      << offer->front().details[0].second;
+  EXPECT_EQ(offer->front().host_bytes, 3 * 28 << 16) << "three batches of 28 bytes a group";
+  EXPECT_LT(offer->front().candidate.estimated_ns, offered(request, 100'000'000)->front().candidate.estimated_ns);
   auto options = two_threads<GroupByOptions>();
   options.device_memory_limit_bytes = 1'000'000;
   auto const refused = offered(table.request(gpu, options), 1);

@@ -1,21 +1,23 @@
 #include "operators/compute/join/compute_join.hpp"
-#include "operators/contract/pair_window.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <optional>
+#include <span>
+#include <utility>
 #include <variant>
 #include <vector>
 
-#include "operators/compute/join/dealt_slice.hpp"
 #include "operators/compute/join/indexed_join.hpp"
 #include "operators/compute/join/resident_join.hpp"
 #include "operators/compute/join/rows_join.hpp"
 #include "operators/compute/primitives/compute_context.hpp"
 #include "operators/compute/primitives/radix_side.hpp"
+#include "operators/contract/pair_window.hpp"
 #include "operators/vulkan/device_lanes.hpp"
 #include "operators/vulkan/submissions.hpp"
+#include "partition/radix_partition.hpp"
 
 namespace garuda::compute {
 namespace {
@@ -34,6 +36,70 @@ constexpr std::uint64_t kPairBytes = 2 * sizeof(std::uint32_t);
 std::uint64_t larger_side(contract::JoinSlice const& slice) { return std::max(slice.left.size(), slice.right.size()); }
 
 JoinMethod method_of(JoinMethod asked) { return asked == JoinMethod::automatic ? JoinMethod::partitioned : asked; }
+
+keys::EncodedKeys encoded(contract::KeySpan const& span, std::uint32_t shared_low_bits) {
+  keys::EncodedKeys keys;
+  keys.key_bits = std::holds_alternative<std::span<std::uint32_t const>>(span.words) ? 32 : 64;
+  keys.num_rows = keys.table_rows = span.size();
+  keys.words = std::visit([](auto const& words) { return static_cast<void const*>(words.data()); }, span.words);
+  keys.min = span.min;
+  keys.max = span.max;
+  keys.common_low_bits = shared_low_bits;
+  return keys;
+}
+
+/// The host's partitions of a slice. Outlives the sides made of it.
+class DealtSlice {
+ public:
+  /// Partitions both sides, which have rows, by one digit of at most `bits` bits, on the threads of the calling task
+  /// arena. Errors: out_of_memory, cancelled.
+  static Result<DealtSlice> create(contract::JoinSlice const& slice, std::uint32_t bits, Control const& control);
+
+  /// A side as passes read it: in place where the lane does. Errors: those of PassContext::input().
+  Result<PartitionedSide> side(ComputeContext& context, Side side) const;
+
+ private:
+  partition::PartitionedKeys left_;
+  partition::PartitionedKeys right_;
+  std::uint32_t bits_ = 0;
+};
+
+Result<DealtSlice> DealtSlice::create(contract::JoinSlice const& slice, std::uint32_t bits, Control const& control) {
+  auto left = encoded(slice.left, slice.shared_low_bits);
+  auto right = encoded(slice.right, slice.shared_low_bits);
+  GARUDA_TRY_ASSIGN(auto choice, partition::choose_digit(left, right, bits, control));
+  // Both sides have row numbers, so there are two partitions at least.
+  if (choice.digit.bits == 0) choice = {{1, 0, true}, {}, {}};
+  DealtSlice dealt;
+  dealt.bits_ = choice.digit.bits;
+  partition::PartitionOptions options;
+  options.counts = std::move(choice.left);
+  GARUDA_TRY_ASSIGN(dealt.left_,
+                    partition::radix_partition(std::move(left), choice.digit, control, std::move(options)));
+  options = {};
+  options.counts = std::move(choice.right);
+  GARUDA_TRY_ASSIGN(dealt.right_,
+                    partition::radix_partition(std::move(right), choice.digit, control, std::move(options)));
+  return dealt;
+}
+
+Result<PartitionedSide> DealtSlice::side(ComputeContext& context, Side side) const {
+  auto const& keys = side == Side::left ? left_ : right_;
+  DealtRows dealt;
+  dealt.rows = keys.num_rows();
+  dealt.key_words = keys.key_bits / 32;
+  dealt.bits = bits_;
+  auto const bytes = [&](void const* words, std::uint64_t each) {
+    return std::span(static_cast<std::byte const*>(words), dealt.rows * each);
+  };
+  GARUDA_TRY_ASSIGN(dealt.keys, context.input(bytes(keys.keys, keys.key_bits / 8), "dealt keys", keys.key_bits / 8));
+  GARUDA_TRY_ASSIGN(dealt.numbers, context.input(bytes(keys.row_ids, 4), "dealt row numbers", 4));
+  GARUDA_TRY_ASSIGN(dealt.starts, context.upload_buffer(keys.offsets.size() * 4, "starts of partitions"));
+  GARUDA_TRY(context.make(dealt.starts, [&](std::span<std::uint32_t> starts) {
+    std::ranges::transform(keys.offsets, starts.begin(), [](auto start) { return static_cast<std::uint32_t>(start); });
+  }));
+  return PartitionedSide(std::move(dealt));
+}
 
 class SliceKernel final : public contract::JoinKernel {
  public:
