@@ -19,7 +19,7 @@ inline constexpr double kFinishedGroupNs = 35;
 
 inline double group_key_bytes(GroupByShape const& shape) { return shape.key_bits / 8.0 + 4.0 * shape.key_words; }
 inline double group_partition_ns(GroupByShape const& shape, std::uint32_t bits, rates::HostRates const& host) {
-  auto const row_bytes = std::max(shape.key_bits / 8.0, 4.0) + (shape.wide_row_ids ? 8 : 4);
+  auto const row_bytes = std::max(shape.key_bits / 8.0, 4.0) + static_cast<double>(shape.row_id_bytes());
   return partition_ns(static_cast<double>(shape.rows), row_bytes, bits, host);
 }
 inline double groups_of(GroupByShape const& shape) { return static_cast<double>(shape.estimated_groups); }
@@ -54,7 +54,7 @@ inline PhaseCosts given_code_costs(GroupByShape const& shape) {
 
 /// What least and greatest values of bytes take on the host beside their column's states, whatever the path.
 inline PhaseCosts order_costs(GroupByShape const& shape) {
-  auto const columns = static_cast<double>(shape.ordered_columns);
+  auto const columns = static_cast<double>(std::ranges::count(shape.requests, ValueKind::bytes, &StateRequest::kind));
   return {{"order", columns * static_cast<double>(shape.rows) * kOrderedValueNs / std::max(shape.threads, 1U)},
           {"gather", columns * groups_of(shape) * kCopiedBytesNs}};
 }

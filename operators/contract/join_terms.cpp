@@ -71,17 +71,14 @@ void estimate_matched(JoinShape& shape, double pairs) {
   for (auto const side : {Side::left, Side::right}) {
     auto const other = other_side(side);
     auto const multiplicity = std::max(rows_of(shape, other), 1.0) / distinct_of(shape, other);
-    (side == Side::left ? shape.matched_left : shape.matched_right) =
-        std::min(pairs / multiplicity, rows_of(shape, side));
+    shape.of(side).matched = std::min(pairs / multiplicity, rows_of(shape, side));
   }
 }
 
 double unmatched_rows(JoinShape const& shape, Side side) {
   if (shape.output.empty()) return 0;
-  bool const is_left = side == Side::left;
-  auto const keyless = static_cast<double>(is_left ? shape.keyless_left : shape.keyless_right);
-  return num_side_rows(shape.parts.rows(side), rows_of(shape, side) + keyless,
-                       is_left ? shape.matched_left : shape.matched_right);
+  auto const& known = shape.of(side);
+  return num_side_rows(shape.parts.rows(side), static_cast<double>(known.rows + known.keyless_rows), known.matched);
 }
 
 double unmatched_ns(JoinShape const& shape, rates::HostRates const& host) {
@@ -99,14 +96,14 @@ double unmatched_ns(JoinShape const& shape, rates::HostRates const& host) {
 double condition_ns(JoinShape const& shape, rates::HostRates const& host) {
   constexpr double kWordBytes = 4;
   constexpr double kPairBytes = 16;  // written and read
-  auto const& tested = shape.tested;
-  if (tested.left_columns + tested.right_columns == 0) return 0;
-  auto ns = tested.pairs * kPairBytes / host.copy_bytes_per_s * kNs;
+  if (shape.left.tested_columns + shape.right.tested_columns == 0) return 0;
+  auto const pairs = shape.tested_pairs;
+  auto ns = pairs * kPairBytes / host.copy_bytes_per_s * kNs;
   for (auto const side : {Side::left, Side::right}) {
-    auto const columns = static_cast<double>(side == Side::left ? tested.left_columns : tested.right_columns);
+    auto const columns = static_cast<double>(shape.of(side).tested_columns);
     auto const rows = rows_of(shape, side);
-    bool const moves = moves_words(tested.pairs, rows);
-    ns += columns * (encode_ns(rows, host) + taken_ns(tested.pairs, kWordBytes, moves ? 0 : rows * kWordBytes, host));
+    bool const moves = moves_words(pairs, rows);
+    ns += columns * (encode_ns(rows, host) + taken_ns(pairs, kWordBytes, moves ? 0 : rows * kWordBytes, host));
     if (moves) ns += columns * rows * 2 * kWordBytes / host.copy_bytes_per_s * kNs;
   }
   return ns;

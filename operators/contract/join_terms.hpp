@@ -14,28 +14,22 @@ inline constexpr double kJoinSubmissions = 6;
 /// What a column costs that is gathered batch by batch, with nulls or variable widths, in plain ones.
 inline constexpr double kGathererShare = 2;
 
-inline double rows_of(JoinShape const& shape) { return static_cast<double>(shape.rows_left + shape.rows_right); }
-inline double build_rows(JoinShape const& shape) {
-  return static_cast<double>(std::min(shape.rows_left, shape.rows_right));
-}
-inline double probe_rows(JoinShape const& shape) {
-  return static_cast<double>(std::max(shape.rows_left, shape.rows_right));
-}
-inline double rows_of(JoinShape const& shape, Side side) {
-  return static_cast<double>(side == Side::left ? shape.rows_left : shape.rows_right);
-}
+inline double rows_of(JoinShape const& shape) { return static_cast<double>(shape.left.rows + shape.right.rows); }
+inline double build_rows(JoinShape const& shape) { return static_cast<double>(shape.smaller_rows()); }
+inline double probe_rows(JoinShape const& shape) { return static_cast<double>(shape.larger_rows()); }
+inline double rows_of(JoinShape const& shape, Side side) { return static_cast<double>(shape.of(side).rows); }
 /// What a path builds on unless told: the smaller side, the right one of two equal ones.
 inline Side smaller_side(JoinShape const& shape) {
-  return shape.rows_left < shape.rows_right ? Side::left : Side::right;
+  return shape.left.rows < shape.right.rows ? Side::left : Side::right;
 }
 inline double distinct_of(JoinShape const& shape, Side side) {
-  auto const distinct = side == Side::left ? shape.distinct_left : shape.distinct_right;
+  auto const distinct = shape.of(side).distinct;
   auto const rows = std::max(rows_of(shape, side), 1.0);
   return distinct > 0 ? std::min(distinct, rows) : rows;
 }
 inline double matches(JoinShape const& shape) { return shape.expected_matches; }
 /// Pairs that a path makes: those of the result, or those that a condition is tested on, whatever becomes of them.
-inline double pairs_made(JoinShape const& shape) { return std::max(shape.expected_matches, shape.tested.pairs); }
+inline double pairs_made(JoinShape const& shape) { return std::max(shape.expected_matches, shape.tested_pairs); }
 /// Fills in how many rows of each side have a match, given that there are so many pairs.
 void estimate_matched(JoinShape& shape, double pairs);
 /// Rows of `side` that come without one of the other side; 0 where rows are only counted.
@@ -47,7 +41,7 @@ inline double result_rows(JoinShape const& shape) {
 /// Whether it is asked which rows of `side` have a match; that they are counted makes no difference to its price.
 inline bool is_marked(JoinShape const& shape, Side side) { return shape.parts.rows(side) != SideRows::none; }
 inline double key_bytes(JoinShape const& shape) { return shape.key_bits / 8.0; }
-inline double row_id_bytes(JoinShape const& shape) { return shape.wide_row_ids ? 8 : 4; }
+inline double row_id_bytes(JoinShape const& shape) { return static_cast<double>(shape.row_id_bytes()); }
 inline double join_row_bytes(JoinShape const& shape) { return key_bytes(shape) + row_id_bytes(shape); }
 
 /// `values` values of `bytes` bytes, taken from anywhere in `source_bytes` bytes.

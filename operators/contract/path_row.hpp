@@ -48,8 +48,8 @@ struct JoinRow {
                                          Plan plan) = nullptr;
 };
 
-/// Joins without keys, whose shape is `is_keyless`: slices are ranges of both tables, in place. A path without `offers`
-/// has no strategy for them.
+/// Joins without keys, whose shape has a condition in place of keys: slices are ranges of both tables, in place. A path
+/// without `offers` has no strategy for them.
 struct ConditionRow {
   /// As of JoinRow.
   Result<JoinOffers> (*offers)(JoinInquiry const& inquiry) = nullptr;

@@ -1,6 +1,7 @@
 // What planners and paths know of the data of a query.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -32,48 +33,56 @@ struct OutputShape {
   double carried_bytes() const noexcept { return is_plain ? bytes : cell_bytes; }
 };
 
-/// What a condition takes: the columns that it compares are encoded, and looked at for every pair of equal keys.
-struct TestedShape {
-  double pairs = 0;  ///< 0: there is no condition
-  std::size_t left_columns = 0;
-  std::size_t right_columns = 0;
+/// What the planner knows of any query.
+struct QueryShape {
+  std::uint32_t key_bits = 32;      ///< 32 or 64; 0: keys of several words, or none
+  std::uint64_t encoded_bytes = 0;  ///< host memory that encoded keys and orders hold already
+  std::uint32_t threads = 1;
+  std::uint64_t free_host_bytes = 0;         ///< 0: not known
+  std::optional<std::size_t> resident_on{};  ///< the device that the tables live on; nullopt: the host
+  bool is_unseen = false;                    ///< no key was looked at: the shape has the keys that suit the others best
 };
 
-/// What the planner knows of the data.
-struct JoinShape {
+/// Row ids of tables with so many rows.
+constexpr std::uint64_t row_id_bytes(std::uint64_t rows) noexcept { return rows > (std::uint64_t{1} << 32) ? 8 : 4; }
+
+/// What the planner knows of one side of a join.
+struct SideShape {
+  std::uint64_t rows = 0;          ///< rows that have a key
+  std::uint64_t keyless_rows = 0;  ///< the other rows, whose keys are nulls that match nothing
+  std::uint64_t key_range = 0;     ///< largest - smallest word + 1; 0: empty or 2^64
+  double distinct = 0;             ///< estimate of the keys; 0: as many as rows
+  double heaviest = 0;             ///< share of the rows that the most frequent key has; 0: not known
+  double matched = 0;              ///< rows that have a match, from a sample; not known where rows are counted
+  std::size_t tested_columns = 0;  ///< columns that a condition compares for every pair of equal keys
+};
+
+/// What the planner knows of the data of a join.
+struct JoinShape : QueryShape {
   JoinParts parts;
-  std::uint64_t rows_left = 0;  ///< rows that have a key: with nulls that match nothing, those without
-  std::uint64_t rows_right = 0;
-  std::uint64_t keyless_left = 0;  ///< the other rows
-  std::uint64_t keyless_right = 0;
-  std::uint32_t key_bits = 32;
-  std::uint64_t key_range_left = 0;  ///< largest - smallest word + 1; 0: empty or 2^64
-  std::uint64_t key_range_right = 0;
-  double distinct_left = 0;  ///< estimate of the keys; 0: as many as rows
-  double distinct_right = 0;
-  double heaviest_left = 0;  ///< share of the rows that the most frequent key has; 0: not known
-  double heaviest_right = 0;
+  SideShape left;
+  SideShape right;
   std::vector<OutputShape> output;  ///< none when rows are only counted
-  std::uint64_t encoded_bytes = 0;  ///< host memory that the encoded keys hold already
   double expected_matches = 0;      ///< pairs, from a sample; 0: none are enumerated
-  TestedShape tested{};
-  double matched_left = 0;  ///< rows that have a match, from the same sample; not known where rows are counted
-  double matched_right = 0;
-  bool wide_row_ids = false;  ///< row ids need 64 bits
-  std::uint32_t threads = 1;
-  std::uint64_t free_host_bytes = 0;  ///< 0: not known
-  /// Of a join that gives rows in any order: what a path looks at that takes its tables whole; nullptr: none may.
+  double tested_pairs = 0;          ///< pairs of equal keys that a condition is tested on; 0: there is no condition
+  /// The join of a path that takes tables whole and gives rows in any order; nullptr: none may.
   resolve::JoinRequest const* tables = nullptr;
-  std::optional<std::size_t> resident_on{};        ///< the device that the tables live on; nullopt: the host
-  bool is_unseen = false;                          ///< no key was looked at: what it says suits best those that do
-  bool is_keyless = false;                         ///< rows match by `condition` alone
-  expr::PairCondition const* condition = nullptr;  ///< of a join without keys
+  expr::PairCondition const* condition = nullptr;  ///< of a join without keys, whose rows match by it alone
+
+  SideShape const& of(Side side) const noexcept { return side == Side::left ? left : right; }
+  SideShape& of(Side side) noexcept { return side == Side::left ? left : right; }
+  std::uint64_t smaller_rows() const noexcept { return std::min(left.rows, right.rows); }
+  std::uint64_t larger_rows() const noexcept { return std::max(left.rows, right.rows); }
+  std::uint64_t row_id_bytes() const noexcept {
+    return contract::row_id_bytes(std::max(left.rows + left.keyless_rows, right.rows + right.keyless_rows));
+  }
+  bool is_keyless() const noexcept { return condition != nullptr; }
 };
 
 /// Bytes of the partitioned keys, of the payload carried with them and of marks; `encoded_bytes` are not among them.
 std::uint64_t partitioned_bytes(JoinShape const& shape, std::uint32_t radix_bits, std::span<std::size_t const> carried);
 
-/// What grouping a whole table takes, whichever way.
+/// What grouping a whole table takes, by whichever strategy.
 struct WholeSizes {
   bool has_keys = false;
   std::uint64_t slots = 1;        ///< accumulators of direct addressing: values of the key range; 0: 2^64
@@ -81,32 +90,32 @@ struct WholeSizes {
   std::uint64_t row_bytes = 0;    ///< of a row that partitioning moves
 };
 
-/// What the planner knows of the data.
-struct GroupByShape {
+/// What the planner knows of the data of a group-by.
+struct GroupByShape : QueryShape {
   std::uint64_t rows = 0;
-  std::uint32_t key_bits = 32;         ///< 32 or 64; 0: words, or no keys
-  std::uint32_t key_words = 0;         ///< words form: their number
-  std::uint64_t key_range = 0;         ///< packed: largest - smallest word + 1; 0: 2^64
+  std::uint32_t key_words = 0;         ///< of keys of several words: their number
   std::uint32_t coded_columns = 0;     ///< key columns whose codes are those of their bytes
   std::uint32_t numbered_columns = 0;  ///< key columns whose values are numbered, row by row
   std::uint64_t estimated_groups = 1;
-  std::optional<WholeSizes> whole;     ///< of the CPU path's ways for a whole table; nullopt: slices alone are left
-  std::vector<StateRequest> requests;  ///< a state column each
-  std::uint32_t ordered_columns = 0;   ///< of them, those whose values are compared by their bytes, on the host
-  std::uint32_t value_words = 0;       ///< 32-bit words of a row's values, all state columns together
-  std::uint32_t widest_value = 0;      ///< 32-bit words of the widest of them
-  std::uint64_t state_bytes = 0;       ///< of a group, all state columns together
-  std::uint64_t encoded_bytes = 0;     ///< host memory that keys and orders hold already
-  std::uint64_t output_row_bytes = 0;  ///< estimate of a result row
-  bool wide_row_ids = false;           ///< row ids need 64 bits
-  bool ordered = false;                ///< all groups are kept until the last one is known
-  std::uint32_t threads = 1;
-  std::uint64_t free_host_bytes = 0;               ///< 0: not known
-  resolve::GroupByRequest const* table = nullptr;  ///< what a path looks at that takes it whole; nullptr: none may
-  std::optional<std::size_t> resident_on{};        ///< the device that the table lives on; nullopt: the host
-  bool is_unseen = false;                          ///< no key was looked at: groups are not known
+  std::optional<WholeSizes> whole;  ///< of the CPU path's strategies for a whole table; nullopt: only slices are left
+  std::vector<StateRequest> requests;              ///< a state column each
+  std::uint32_t value_words = 0;                   ///< 32-bit words of a row's values, all state columns together
+  std::uint64_t output_row_bytes = 0;              ///< estimate of a result row
+  bool ordered = false;                            ///< all groups are kept until the last one is known
   bool is_encoded = false;                         ///< keys were encoded on the host
+  resolve::GroupByRequest const* table = nullptr;  ///< what a path looks at that takes it whole; nullptr: none may
+
+  std::uint64_t row_id_bytes() const noexcept { return contract::row_id_bytes(rows); }
 };
+
+/// 32-bit words of a value that a device sees: bytes are compared on the host.
+constexpr std::uint32_t device_words(ValueKind kind) noexcept {
+  return kind == ValueKind::bytes ? 0 : value_words(kind);
+}
+/// The most of them that a column has.
+std::uint32_t widest_value(std::span<StateRequest const> requests) noexcept;
+/// Bytes of a group's partial states, all state columns together.
+std::uint64_t state_bytes(std::span<StateRequest const> requests) noexcept;
 
 inline std::uint64_t key_bytes(GroupByShape const& shape) {
   return shape.key_bits / 8 + 4 * std::uint64_t{shape.key_words};

@@ -18,7 +18,7 @@ Result<contract::JoinOffers> join_offers(contract::JoinInquiry const& inquiry) {
     return fail(ErrorCode::usage, "method=bitmap is of paths cpu and compute");
   auto offer = vulkan::device_join_offer(Path::cuda, inquiry);
   vulkan::size_device_join(inquiry, offer, [&](std::uint64_t rows) {
-    return cuda_join_bytes(std::min(shape.rows_left, rows), std::min(shape.rows_right, rows), shape.key_bits);
+    return cuda_join_bytes(std::min(shape.left.rows, rows), std::min(shape.right.rows, rows), shape.key_bits);
   });
   auto const cut = vulkan::cut_join(inquiry, offer);
   offer.candidate.choices = vulkan::to_string(cut);
@@ -30,7 +30,7 @@ Result<contract::GroupByOffers> group_by_offers(contract::GroupByInquiry const& 
   auto const& shape = inquiry.shape;
   auto offer = vulkan::device_group_by_offer(Path::cuda, inquiry);
   vulkan::size_device_group_by(inquiry, offer, contract::kMaxPassRows, [&](std::uint64_t rows) {
-    return cuda_group_by_bytes(rows, contract::words_of_keys(shape), shape.widest_value);
+    return cuda_group_by_bytes(rows, contract::words_of_keys(shape), contract::widest_value(shape.requests));
   });
   auto const cut = vulkan::cut_group_by(inquiry, offer);
   contract::set_phases(offer.candidate,

@@ -20,16 +20,6 @@
 namespace garuda::group_by {
 namespace {
 
-/// Bytes of a group's partial state.
-std::uint64_t state_bytes(resolve::StateColumn const& column) {
-  std::uint64_t bytes = (column.states & contract::kCountState) != 0 ? 8 : 0;
-  if ((column.states & contract::kSumState) != 0)
-    bytes += contract::is_float(column.kind) ? 10 + 3 * 16 : 8 * std::uint64_t{contract::sum_words(column.kind)};
-  auto const extremes =
-      std::popcount(static_cast<unsigned>(column.states) & (contract::kMinState | contract::kMaxState));
-  return bytes + static_cast<std::uint64_t>(extremes) * contract::extreme_words(column.kind) * 8;
-}
-
 /// What is wanted of a state column's values.
 contract::StateRequest request_of(resolve::StateColumn const& column, ValueReader const& values,
                                   std::uint64_t num_rows) {
@@ -104,21 +94,14 @@ contract::GroupByShape shape_of(resolve::GroupByRequest const& request,
     shape.key_words = 2 * keys->num_words;
     shape.coded_columns = keys->given.coded;
     shape.numbered_columns = keys->given.numbered;
-    shape.key_range = keys->max - keys->min + 1;
     shape.estimated_groups = std::max<std::uint64_t>(keys->estimated_groups, 1);
     shape.encoded_bytes = keys->bytes;
-    // The ids of partitioned rows.
-    shape.wide_row_ids = shape.rows > (std::uint64_t{1} << 32);
   }
   for (auto const& reader : values) shape.encoded_bytes += reader.bytes();
   for (auto const& state : request.columns.states) {
-    bool const is_bytes = state.kind == contract::ValueKind::bytes;
-    auto const words = is_bytes ? 0 : contract::value_words(state.kind);
     shape.requests.push_back(request_of(state, values[shape.requests.size()], shape.rows));
-    shape.ordered_columns += is_bytes ? 1 : 0;
-    shape.value_words += words + (state.column ? 1 : 0);  // and a bit of validity, rounded up
-    shape.widest_value = std::max(shape.widest_value, words);
-    shape.state_bytes += state_bytes(state);
+    // A bit of validity is rounded up to a word.
+    shape.value_words += contract::device_words(state.kind) + (state.column ? 1 : 0);
     if (state.has_lists())
       shape.encoded_bytes += shape.rows * contract::extreme_words(state.kind) * sizeof(std::uint64_t);
   }

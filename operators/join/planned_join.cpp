@@ -49,13 +49,13 @@ bool may_be_whole(resolve::JoinRequest const& request, JoinOutput output) {
   return output != JoinOutput::pairs && !request.columns.keys.empty() && !is_ordered_by_ranges(request);
 }
 
-contract::TestedShape tested_shape(resolve::JoinRequest const& request, double pairs) {
-  contract::TestedShape tested;
-  if (!request.columns.condition) return tested;
-  tested.pairs = pairs;
-  tested.left_columns = request.columns.condition->left.size();
-  tested.right_columns = request.columns.condition->right.size();
-  return tested;
+/// Notes that the request's condition, if it has one, is tested on so many pairs.
+void add_condition(resolve::JoinRequest const& request, double pairs, contract::JoinShape& shape) {
+  auto const& condition = request.columns.condition;
+  if (!condition) return;
+  shape.tested_pairs = pairs;
+  shape.left.tested_columns = condition->left.size();
+  shape.right.tested_columns = condition->right.size();
 }
 
 /// What is known of any join.
@@ -73,11 +73,11 @@ contract::JoinShape outline_of(resolve::JoinRequest const& request, JoinOutput o
 /// Of keys that suit those best that look at them.
 contract::JoinShape unseen_shape(resolve::JoinRequest const& request, JoinOutput output, std::uint32_t threads) {
   auto shape = outline_of(request, output, threads, request.columns.keys.size() == 1);
-  shape.rows_left = static_cast<std::uint64_t>(request.left.num_rows());
-  shape.rows_right = static_cast<std::uint64_t>(request.right.num_rows());
-  shape.key_range_left = shape.key_range_right = std::max(shape.rows_left, shape.rows_right);
-  auto const pairs = static_cast<double>(shape.key_range_left);
-  shape.tested = tested_shape(request, pairs);
+  shape.left.rows = static_cast<std::uint64_t>(request.left.num_rows());
+  shape.right.rows = static_cast<std::uint64_t>(request.right.num_rows());
+  shape.left.key_range = shape.right.key_range = std::max(shape.left.rows, shape.right.rows);
+  auto const pairs = static_cast<double>(shape.left.key_range);
+  add_condition(request, pairs, shape);
   if (shape.parts.pairs && output != JoinOutput::count) shape.expected_matches = pairs;
   contract::estimate_matched(shape, pairs);
   shape.is_unseen = true;
@@ -89,27 +89,20 @@ std::uint64_t key_range(keys::EncodedKeys const& keys) { return keys.num_rows ==
 contract::JoinShape shape_of(resolve::JoinRequest const& request, keys::EncodedJoinKeys const& keys, JoinOutput output,
                              std::uint32_t threads) {
   auto shape = outline_of(request, output, threads, keys.base.has_value());
-  shape.rows_left = keys.left.num_rows;
-  shape.rows_right = keys.right.num_rows;
   shape.key_bits = keys.left.key_bits;
-  shape.key_range_left = key_range(keys.left);
-  shape.key_range_right = key_range(keys.right);
   for (auto const* side : {&keys.left, &keys.right}) {
+    auto const sampled = plan::sample_keys(*side);
+    (side == &keys.left ? shape.left : shape.right) = {.rows = side->num_rows,
+                                                       .keyless_rows = side->table_rows - side->num_rows,
+                                                       .key_range = key_range(*side),
+                                                       .distinct = sampled.distinct,
+                                                       .heaviest = sampled.heaviest_share};
     shape.encoded_bytes += static_cast<std::uint64_t>(side->owned_words.size_bytes() + side->row_ids.size_bytes());
-    shape.wide_row_ids = shape.wide_row_ids || side->table_rows > (std::uint64_t{1} << 32);
   }
-  shape.keyless_left = keys.left.table_rows - keys.left.num_rows;
-  shape.keyless_right = keys.right.table_rows - keys.right.num_rows;
-  auto const left = plan::sample_keys(keys.left);
-  auto const right = plan::sample_keys(keys.right);
-  shape.distinct_left = left.distinct;
-  shape.distinct_right = right.distinct;
-  shape.heaviest_left = left.heaviest_share;
-  shape.heaviest_right = right.heaviest_share;
   bool const counts = output == JoinOutput::count;
   if (counts && !request.spec.where) return shape;
   auto const pairs = keys::expected_matches(keys.left, keys.right);
-  shape.tested = tested_shape(request, pairs);
+  add_condition(request, pairs, shape);
   if (counts) return shape;
   if (shape.parts.pairs) shape.expected_matches = pairs;
   contract::estimate_matched(shape, pairs);
@@ -174,7 +167,7 @@ Result<PlannedJoin> plan_resident(resolve::JoinRequest const& request, JoinOutpu
     return std::move(planned);
   };
   auto const expected = static_cast<double>(request.options.expected_rows);
-  auto const most = static_cast<double>(shape.key_range_left);
+  auto const most = static_cast<double>(shape.left.key_range);
   GARUDA_TRY_ASSIGN(planned.plan, plan(expected > 0 ? expected : most));
   if (expected > 0) return described();
   GARUDA_TRY_ASSIGN(auto const of_none, plan(0));
@@ -205,14 +198,13 @@ Result<PlannedJoin> plan_keyless(resolve::JoinRequest const& request, JoinOutput
   run::PhaseTimer const timer(run.recorder, "plan");
   auto shape = outline_of(request, output, run.threads(), false);
   shape.tables = nullptr;
-  shape.is_keyless = true;
   shape.condition = planned.condition.get();
   shape.key_bits = 0;
   shape.encoded_bytes = encoded_bytes;
-  shape.rows_left = static_cast<std::uint64_t>(request.left.num_rows());
-  shape.rows_right = static_cast<std::uint64_t>(request.right.num_rows());
+  shape.left.rows = static_cast<std::uint64_t>(request.left.num_rows());
+  shape.right.rows = static_cast<std::uint64_t>(request.right.num_rows());
   if (output != JoinOutput::count) {
-    auto const pairs = expr::expected_pairs(*planned.condition, shape.rows_left, shape.rows_right);
+    auto const pairs = expr::expected_pairs(*planned.condition, shape.left.rows, shape.right.rows);
     if (shape.parts.pairs) shape.expected_matches = pairs;
     contract::estimate_matched(shape, pairs);
   }

@@ -39,14 +39,14 @@ Result<void> add_join_slices(contract::JoinInquiry const& inquiry, contract::Joi
     auto offer = vulkan::device_join_offer(Path::compute, inquiry);
     offer.tuning.method = method;
     vulkan::size_device_join(inquiry, offer, [&](std::uint64_t rows) {
-      return compute::compute_join_bytes(std::min(shape.rows_left, rows), std::min(shape.rows_right, rows),
+      return compute::compute_join_bytes(std::min(shape.left.rows, rows), std::min(shape.right.rows, rows),
                                          shape.key_bits, method, tuning, contract::pairs_made(shape) > 0);
     });
     auto const cut = vulkan::cut_join(inquiry, offer);
     JoinTuning chosen;
     chosen.method = method;
     offer.candidate.choices = fmt::format("{},{}", to_string(chosen), vulkan::to_string(cut));
-    auto const build_rows = std::min({shape.rows_left, shape.rows_right, offer.slice_rows});
+    auto const build_rows = std::min({shape.left.rows, shape.right.rows, offer.slice_rows});
     auto const dealt = compute::dealt_bits(build_rows, method, cut.upload == vk::UploadMode::import_host, tuning);
     contract::set_phases(offer.candidate,
                          compute::compute_join_costs(shape, cut, facts.rates(), inquiry.host, method, dealt));
@@ -63,8 +63,10 @@ Result<void> add_group_by_slices(contract::GroupByInquiry const& inquiry, contra
   auto offer = vulkan::device_group_by_offer(Path::compute, inquiry);
   auto const words = contract::words_of_keys(shape);
   vulkan::size_device_group_by(
-      inquiry, offer, vulkan::most_group_rows(*facts.vulkan, words, shape.widest_value),
-      [&](std::uint64_t rows) { return compute::compute_group_by_slice_bytes(rows, words, shape.widest_value); });
+      inquiry, offer, vulkan::most_group_rows(*facts.vulkan, words, contract::widest_value(shape.requests)),
+      [&](std::uint64_t rows) {
+        return compute::compute_group_by_slice_bytes(rows, words, contract::widest_value(shape.requests));
+      });
   auto const cut = vulkan::cut_group_by(inquiry, offer);
   contract::set_phases(offer.candidate, compute::compute_group_by_costs(shape, cut, facts.rates(), inquiry.host));
   offers.list.push_back(std::move(offer));

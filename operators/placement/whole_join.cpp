@@ -216,7 +216,7 @@ Result<std::vector<contract::JoinOffer>> offer_upload(contract::JoinInquiry cons
   GARUDA_TRY(check_placement(facts, inquiry.options.tuning.placement));
   UploadSize size;
   GARUDA_TRY_ASSIGN(auto const there, outline(inquiry, size));
-  auto const matches = std::max(shape.expected_matches, shape.matched_left);
+  auto const matches = std::max(shape.expected_matches, shape.left.matched);
   GARUDA_TRY_ASSIGN(auto offers, offer_strategies(inquiry, there.request, matches));
   auto const row_bytes = down_row_bytes(there);
   auto const rows = shape.output.empty() ? 0 : contract::result_rows(shape);

@@ -18,15 +18,15 @@ namespace {
 
 /// Host memory of a run, beside the inputs and the result's chunks.
 std::uint64_t host_bytes(contract::GroupByShape const& shape, contract::GroupByOffer const& sizing) {
-  auto const row_ids = std::uint64_t{shape.wide_row_ids ? 8U : 4U};
-  auto const partitioned =
-      sizing.radix_bits == 0 ? 0 : shape.rows * (std::max<std::uint64_t>(shape.key_bits, 32) / 8 + row_ids);
+  auto const partitioned = sizing.radix_bits == 0
+                               ? 0
+                               : shape.rows * (std::max<std::uint64_t>(shape.key_bits, 32) / 8 + shape.row_id_bytes());
   auto const slice_rows = std::min(sizing.slice_rows, (shape.rows >> sizing.radix_bits) + 1);
   auto const slices =
       std::min<std::uint64_t>(sizing.lanes, (std::uint64_t{1} << sizing.radix_bits) + shape.rows / sizing.slice_rows);
   auto const per_row = 4 * std::uint64_t{shape.value_words} + 4 * std::uint64_t{shape.key_words} + 8;
   auto const kept = shape.ordered ? shape.estimated_groups : shape.estimated_groups >> sizing.radix_bits;
-  auto const per_group = 2 * (shape.state_bytes + 8 + contract::key_bytes(shape));
+  auto const per_group = 2 * (contract::state_bytes(shape.requests) + 8 + contract::key_bytes(shape));
   return shape.encoded_bytes + partitioned + slices * slice_rows * per_row + (kept + 1) * per_group;
 }
 

@@ -17,14 +17,12 @@ namespace {
 
 constexpr std::uint64_t kSmallestSliceRows = 4096;
 
-std::uint64_t larger_side(contract::JoinShape const& shape) { return std::max(shape.rows_left, shape.rows_right); }
-
 /// Shrinks the slices of a path that has tables on the host, then its lanes, until their tables take at most half of
 /// `free_bytes`. Returns what they take then.
 std::uint64_t bound_tables(contract::JoinFeeding const& feeding, contract::JoinShape const& shape,
                            std::uint64_t free_bytes, Plan& plan) {
   if (feeding.host_bytes == nullptr) return 0;
-  auto const rows = std::max<std::uint64_t>(larger_side(shape), 1);
+  auto const rows = std::max<std::uint64_t>(shape.larger_rows(), 1);
   auto const bytes = [&] {
     auto const slice = std::min(plan.slice_rows, rows);
     return feeding.host_bytes(slice, slice, shape.key_bits) * plan.lanes;
@@ -43,15 +41,15 @@ double output_row_bytes(contract::JoinShape const& shape) {
 /// Host memory: partitioned keys must fit; what is left decides the rows of a chunk.
 Result<void> size_host_memory(contract::JoinShape const& shape, JoinOptions const& options,
                               contract::JoinOffer const& offer, Plan& plan) {
-  auto const& feeding = feeding_of(*find_path(plan.path), shape.is_keyless);
+  auto const& feeding = feeding_of(*find_path(plan.path), shape.is_keyless());
   auto const limit = contract::most_host_bytes(shape, options);
-  auto const moved = shape.is_keyless ? 0 : contract::partitioned_bytes(shape, plan.radix_bits, offer.carried);
+  auto const moved = shape.is_keyless() ? 0 : contract::partitioned_bytes(shape, plan.radix_bits, offer.carried);
   auto const keys = shape.encoded_bytes + moved;
   if (limit != 0 && keys > limit)
     return fail(ErrorCode::limit_exceeded,
                 fmt::format("the {} of {} rows need {} bytes of host memory, over the limit: {}",
-                            shape.is_keyless ? "compared words" : "partitioned keys",
-                            shape.rows_left + shape.rows_right, keys, limit));
+                            shape.is_keyless() ? "compared words" : "partitioned keys",
+                            shape.left.rows + shape.right.rows, keys, limit));
   auto free_bytes = limit == 0 ? std::numeric_limits<std::uint64_t>::max() : limit - keys;
   auto const tables = bound_tables(feeding, shape, free_bytes, plan);
   free_bytes -= std::min(tables, free_bytes);
@@ -79,13 +77,13 @@ constexpr bool is_keyless(JoinMethod method) {
 /// What a join with keys, or without, is not done by.
 Result<void> check_method(contract::JoinShape const& shape, JoinOptions const& options) {
   auto const method = options.tuning.method;
-  if (method != JoinMethod::automatic && is_keyless(method) != shape.is_keyless) {
+  if (method != JoinMethod::automatic && is_keyless(method) != shape.is_keyless()) {
     JoinTuning asked;
     asked.method = method;
-    return fail(ErrorCode::usage, fmt::format("a join {} keys is not done by {}", shape.is_keyless ? "without" : "with",
-                                              to_string(asked)));
+    return fail(ErrorCode::usage, fmt::format("a join {} keys is not done by {}",
+                                              shape.is_keyless() ? "without" : "with", to_string(asked)));
   }
-  if (!shape.is_keyless) return {};
+  if (!shape.is_keyless()) return {};
   if (options.tuning.placement == Placement::device)
     return fail(ErrorCode::usage, "placement=device is of joins with keys");
   auto const* const asked = find_path(options.path);
@@ -116,8 +114,8 @@ Result<ChosenJoin> choose_keyless(contract::JoinShape const& shape, contract::Ma
 Result<JoinPlan> plan_join(contract::JoinShape const& shape, contract::Machine const& machine,
                            JoinOptions const& options) {
   GARUDA_TRY(check_method(shape, options));
-  GARUDA_TRY_ASSIGN(auto chosen,
-                    shape.is_keyless ? choose_keyless(shape, machine, options) : choose_keyed(shape, machine, options));
+  GARUDA_TRY_ASSIGN(auto chosen, shape.is_keyless() ? choose_keyless(shape, machine, options)
+                                                    : choose_keyed(shape, machine, options));
   JoinPlan result{std::move(chosen), std::nullopt};
   auto& plan = result.plan;
   plan.details.emplace_back("estimate", fmt::format("{:.3f} ms, {:.0f} rows", result.candidate.estimated_ns * 1e-6,

@@ -11,7 +11,7 @@ namespace {
 std::uint64_t slices_of(contract::JoinShape const& shape, contract::JoinOffer const& offer) {
   auto const parts = std::uint64_t{1} << offer.radix_bits;
   auto const of_side = [&](std::uint64_t rows) { return contract::slices_for(rows / parts + 1, offer.slice_rows); };
-  return parts * of_side(shape.rows_left) * of_side(shape.rows_right);
+  return parts * of_side(shape.left.rows) * of_side(shape.right.rows);
 }
 
 template <class Inquiry, class Offer>
@@ -44,7 +44,7 @@ contract::DeviceCut cut_join(contract::JoinInquiry const& inquiry, contract::Joi
   cut.radix_bits = offer.radix_bits;
   cut.lanes = offer.lanes;
   cut.slices = slices_of(shape, offer);
-  auto const rows = (shape.rows_left + shape.rows_right) / cut.slices + 1;
+  auto const rows = (shape.left.rows + shape.right.rows) / cut.slices + 1;
   choose_upload(inquiry, static_cast<double>(rows) * shape.key_bits / 8, offer, cut);
   return cut;
 }

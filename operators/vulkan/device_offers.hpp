@@ -12,10 +12,6 @@
 
 namespace garuda::vulkan {
 
-inline std::uint64_t larger_side(contract::JoinShape const& shape) {
-  return std::max(shape.rows_left, shape.rows_right);
-}
-
 /// An offer with what the inquiry says of it.
 template <class Offer, class Inquiry>
 Offer device_offer(Path path, Inquiry const& inquiry) {
@@ -49,7 +45,7 @@ void size_slices(Inquiry const& inquiry, std::uint64_t table_rows, std::uint64_t
 template <class BytesOf>
 void size_device_join(contract::JoinInquiry const& inquiry, contract::JoinOffer& offer, BytesOf const& bytes_of,
                       std::uint64_t most_part_rows = std::numeric_limits<std::uint64_t>::max()) {
-  auto const larger = larger_side(inquiry.shape);
+  auto const larger = inquiry.shape.larger_rows();
   size_slices(inquiry, larger, std::numeric_limits<std::uint64_t>::max(), bytes_of, offer);
   auto const asked = inquiry.options.tuning.radix_bits;
   auto const target = std::max<std::uint64_t>(std::min(offer.slice_rows, most_part_rows), 1);

@@ -78,7 +78,6 @@ TEST(GroupByPlanner, GraphicsKeepsDeviceMemoryAndSaysWhatItDraws) {
   GroupByOptions options;
   options.path = Path::graphics;
   auto shape = shape_of(100'000'000, 16);
-  shape.widest_value = 2;
   auto const few = plan::plan_group_by(shape, machine, options);
   ASSERT_TRUE(few) << few.error().describe();
   EXPECT_EQ(few->plan.radix_bits, 0U) << "duplicates never clash: 16 groups are merged over slices";

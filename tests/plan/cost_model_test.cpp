@@ -93,7 +93,7 @@ TEST(CostModel, ManyEqualKeysAreNotStacked) {
   for (auto const* name : kGpus) {
     RecordedMachine const recorded_machine(name);
     auto shape = dense_join(1'000'000, 1'000'000);
-    shape.distinct_left = shape.distinct_right = 10'000;
+    shape.left.distinct = shape.right.distinct = 10'000;
     shape.expected_matches = 100e6;
     JoinOptions options;
     options.path = Path::graphics;
@@ -199,7 +199,7 @@ TEST(CostModel, SixteenLanesMakeTablesOfTheirOwn) {
     for (auto shape : {dense_join(1ULL << bits, 1ULL << bits), sparse_join(1ULL << bits, 1ULL << bits)}) {
       shape.threads = recorded_machine.machine.measured_host->threads;
       auto const chosen = plan(shape, recorded_machine, options);
-      EXPECT_LE(shape.rows_left >> chosen.plan.radix_bits, contract::kLaneTableRows) << bits;
+      EXPECT_LE(shape.left.rows >> chosen.plan.radix_bits, contract::kLaneTableRows) << bits;
       EXPECT_EQ(chosen.carried.size(), 2U) << bits;
       auto forced = options;
       forced.tuning.radix_bits = bits - 20;
@@ -257,7 +257,7 @@ TEST(CostModel, RegretOverTheTimesOfAnH200IsSmall) {
   };
   auto const uniform = [](std::uint64_t rows) {
     auto shape = dense_join(rows, rows);
-    shape.key_range_left = shape.key_range_right = std::uint64_t{1} << 32;
+    shape.left.key_range = shape.right.key_range = std::uint64_t{1} << 32;
     return shape;
   };
   join({"2^12 dense", 0.98, 2.90, 2.94}, dense_join(1 << 12, 1 << 12));
@@ -276,7 +276,7 @@ TEST(CostModel, RegretOverTheTimesOfAnH200IsSmall) {
   few.expected_matches = 0.03 * (1 << 24);
   join({"2^22 x 2^24, 3 % match", 32.9, 21.3, 14.8}, few);
   auto zipf = dense_join(1 << 20, 1 << 24);
-  zipf.distinct_right = 4e5;
+  zipf.right.distinct = 4e5;
   join({"2^20 x 2^24 Zipf 1.0", 17.5, 217, 197}, zipf);
   auto wide = dense_join(1 << 22, 1 << 22);
   for (std::size_t c = 2; c <= 4; ++c)
@@ -348,7 +348,7 @@ TEST(CostModel, PartitionsCostWhatTheySave) {
   EXPECT_LT(costs(large, 10), costs(large, 0)) << "tables stay in the cache";
   EXPECT_LT(costs(large, 10, {1, 2}), costs(large, 10)) << "so do carried columns";
   auto repeated = large;
-  repeated.distinct_left = repeated.distinct_right = 1e6;
+  repeated.left.distinct = repeated.right.distinct = 1e6;
   EXPECT_GT(costs(repeated, 10), costs(large, 10)) << "runs are built";
   auto wide = large;
   for (auto& column : wide.output) column.bytes = 16;
@@ -370,7 +370,8 @@ TEST(CostModel, BitmapsAreOfNarrowKeysWithoutPairs) {
   EXPECT_FALSE(is_by_bitmap(dense, JoinKind::left));
   EXPECT_FALSE(is_by_bitmap(sparse_join(1 << 24, 1 << 24), JoinKind::semi));
   auto tested = dense;
-  tested.tested = {.pairs = 1e6, .left_columns = 1, .right_columns = 1};
+  tested.tested_pairs = 1e6;
+  tested.left.tested_columns = tested.right.tested_columns = 1;
   EXPECT_FALSE(is_by_bitmap(tested, JoinKind::semi));
 }
 

@@ -30,7 +30,7 @@ TEST(GroupByCosts, GroupingFollowsKeyRangeAndGroups) {
   constexpr auto kRows = std::uint64_t{1} << 26;
   auto const sparse = [](std::uint64_t rows, std::uint64_t groups) {
     auto shape = summed_groups(rows, groups);
-    shape.key_range = shape.whole->slots = 0;
+    shape.whole->slots = 0;
     shape.key_bits = 64;
     return shape;
   };

@@ -279,10 +279,10 @@ TEST(JoinPlanner, BuildsOnTheSideWhoseKeysDiffer) {
   JoinOptions options;
   options.path = Path::cpu;
   auto shape = testing::sparse_join(2'000'000, 1'000'000);
-  shape.distinct_left = 2'000'000;
-  shape.distinct_right = 1'000'000;
+  shape.left.distinct = 2'000'000;
+  shape.right.distinct = 1'000'000;
   EXPECT_EQ(plan_join(shape, {}, options)->tuning.build, BuildSide::automatic) << "the smaller one, as always";
-  shape.distinct_right = 100'000;
+  shape.right.distinct = 100'000;
   EXPECT_EQ(plan_join(shape, {}, options)->tuning.build, BuildSide::left);
   options.tuning.build = BuildSide::right;
   EXPECT_EQ(plan_join(shape, {}, options)->tuning.build, BuildSide::right) << "what is asked for is kept";

@@ -54,8 +54,8 @@ contract::DeviceCut cut_slices(contract::JoinInquiry const& inquiry, contract::J
   offer.chunk_rows = contract::device_chunk_rows(shape, inquiry.host);
   cut.chunk_rows = offer.chunk_rows;
   cut.lanes = offer.lanes;
-  cut.slices = std::max<std::uint64_t>(contract::slices_for(shape.rows_left, offer.slice_rows) *
-                                           contract::slices_for(shape.rows_right, offer.slice_rows),
+  cut.slices = std::max<std::uint64_t>(contract::slices_for(shape.left.rows, offer.slice_rows) *
+                                           contract::slices_for(shape.right.rows, offer.slice_rows),
                                        1);
   if (offer.tuning.upload == Upload::automatic)
     offer.tuning.upload = vulkan::upload_of(contract::cheapest_upload(
@@ -98,12 +98,12 @@ Result<contract::JoinOffers> compute_condition_offers(contract::JoinInquiry cons
   offer.key_bits = 0;
   offer.tuning.method = JoinMethod::nested_loops;
   auto const bytes_of = [&](std::uint64_t rows) {
-    return compute_condition_join_bytes(*shape.condition, std::min(shape.rows_left, rows),
-                                        std::min(shape.rows_right, rows));
+    return compute_condition_join_bytes(*shape.condition, std::min(shape.left.rows, rows),
+                                        std::min(shape.right.rows, rows));
   };
   auto const asked = inquiry.options.tuning.slice_rows;
-  vulkan::size_slices(inquiry, vulkan::larger_side(shape), asked != 0 ? asked : kSliceRows, bytes_of, offer);
-  offer.device_bytes = bytes_of(std::min(offer.slice_rows, vulkan::larger_side(shape))) * offer.lanes;
+  vulkan::size_slices(inquiry, shape.larger_rows(), asked != 0 ? asked : kSliceRows, bytes_of, offer);
+  offer.device_bytes = bytes_of(std::min(offer.slice_rows, shape.larger_rows())) * offer.lanes;
   auto const cut = cut_slices(inquiry, offer);
   JoinTuning chosen;
   chosen.method = offer.tuning.method;

@@ -35,8 +35,8 @@ contract::PhaseCosts compute_join_costs(contract::JoinShape const& shape, contra
       {"condition", contract::condition_ns(shape, host)},
       {"download", contract::pairs_made(shape) * 8 / rates.download_bytes_per_s * contract::kNs},
       {"gather", contract::consumed_ns(shape, cut, host, is_global)}};
-  ResidentJoinShape joined{side_shape(shape.rows_left, shape.key_range_left),
-                           side_shape(shape.rows_right, shape.key_range_right)};
+  ResidentJoinShape joined{side_shape(shape.left.rows, shape.left.key_range),
+                           side_shape(shape.right.rows, shape.right.key_range)};
   joined.key_bytes = contract::key_bytes(shape);
   joined.matches = contract::pairs_made(shape);
   joined.is_dealt = dealt_bits > 0;
@@ -57,17 +57,17 @@ contract::PhaseCosts compute_group_by_costs(contract::GroupByShape const& shape,
   auto const rows = static_cast<double>(shape.rows);
   auto const groups = static_cast<double>(shape.estimated_groups);
   auto const uploaded = rows * (contract::group_key_bytes(shape) + 4.0 * shape.value_words);
-  return {
-      {"start", host.query_ns},
-      {"encode", contract::encode_ns(rows, host)},
-      {"partition", contract::group_partition_ns(shape, cut.radix_bits, host)},
-      {"open", contract::open_ns(cut, rates)},
-      {"upload", contract::upload_ns(uploaded, cut, rates)},
-      {"group", contract::atomic_ns(rows, rates) + contract::read_ns(rows, rates)},
-      {"aggregate", contract::atomic_ns(rows * static_cast<double>(shape.requests.size()), rates) +
-                        contract::submissions_ns(contract::kGroupBySubmissions, cut, rates)},
-      {"download", groups * static_cast<double>(shape.state_bytes + 4) / rates.download_bytes_per_s * contract::kNs},
-      {"merge", contract::device_merge_ns(shape, cut)}};
+  return {{"start", host.query_ns},
+          {"encode", contract::encode_ns(rows, host)},
+          {"partition", contract::group_partition_ns(shape, cut.radix_bits, host)},
+          {"open", contract::open_ns(cut, rates)},
+          {"upload", contract::upload_ns(uploaded, cut, rates)},
+          {"group", contract::atomic_ns(rows, rates) + contract::read_ns(rows, rates)},
+          {"aggregate", contract::atomic_ns(rows * static_cast<double>(shape.requests.size()), rates) +
+                            contract::submissions_ns(contract::kGroupBySubmissions, cut, rates)},
+          {"download", groups * static_cast<double>(contract::state_bytes(shape.requests) + 4) /
+                           rates.download_bytes_per_s * contract::kNs},
+          {"merge", contract::device_merge_ns(shape, cut)}};
 }
 
 }  // namespace garuda::compute

@@ -60,8 +60,7 @@ ConditionWay loops_way(contract::JoinInquiry const& inquiry) {
                            : smaller;
   way.build = built_on(inquiry.options.tuning.build, cheaper);
   way.compared_pairs = contract::rows_of(shape, Side::left) * contract::rows_of(shape, Side::right);
-  way.slice_rows =
-      std::clamp(std::max(shape.rows_left, shape.rows_right) / (kSlicesOfLane * lanes), kFewestLoopRows, kMostLoopRows);
+  way.slice_rows = std::clamp(shape.larger_rows() / (kSlicesOfLane * lanes), kFewestLoopRows, kMostLoopRows);
   return way;
 }
 

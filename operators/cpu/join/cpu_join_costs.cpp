@@ -89,7 +89,7 @@ double moved_bytes(contract::JoinShape const& shape, CpuJoinWay const& way, Side
   // Marks become those of the table's rows by row ids, unless the keys are columns as they are.
   bool wants_ids = !shape.output.empty() && contract::is_marked(shape, side) && shape.encoded_bytes > 0;
   // Words of a condition are found by row.
-  wants_ids = wants_ids || (side == Side::left ? shape.tested.left_columns : shape.tested.right_columns) > 0;
+  wants_ids = wants_ids || shape.of(side).tested_columns > 0;
   for (std::size_t c = 0; c < shape.output.size(); ++c) {
     auto const& column = shape.output[c];
     if (column.side != side || column.is_key) continue;
@@ -113,7 +113,7 @@ struct Tables {
 Tables tables_of(contract::JoinShape const& shape, CpuJoinWay const& way) {
   auto const side = build_side(shape, way);
   auto const parts = contract::partitions(way.radix_bits);
-  auto const range = static_cast<double>(side == Side::left ? shape.key_range_left : shape.key_range_right);
+  auto const range = static_cast<double>(shape.of(side).key_range);
   Tables tables;
   tables.build = contract::rows_of(shape, side);
   tables.probe = contract::rows_of(shape) - tables.build;

@@ -19,7 +19,7 @@ constexpr std::uint64_t kSmallestPartitionRows = 512;
 
 std::vector<std::uint32_t> radix_bits(contract::JoinShape const& shape, JoinTuning const& tuning) {
   if (tuning.radix_bits >= 0) return {static_cast<std::uint32_t>(tuning.radix_bits)};
-  auto const rows = std::min(shape.rows_left, shape.rows_right);
+  auto const rows = shape.smaller_rows();
   std::vector<std::uint32_t> bits{0};
   for (auto b = kBitsStep; b < partition::kMaxRadixBits && (rows >> b) >= kSmallestPartitionRows; b += kBitsStep)
     bits.push_back(b);
@@ -123,13 +123,12 @@ std::vector<PricedCpuJoin> cpu_join_ways(contract::JoinShape const& shape, JoinT
 
 /// Whether bits over the range of the right keys say which left rows have a match, in no more memory than the keys.
 bool can_use_bitmap(contract::JoinShape const& shape, JoinTuning const& tuning, std::uint64_t most_host_bytes) {
-  auto const& tested = shape.tested;
-  bool const is_tested = tested.pairs > 0 || tested.left_columns > 0 || tested.right_columns > 0;
+  auto const& right = shape.right;
+  bool const is_tested = shape.tested_pairs > 0 || shape.left.tested_columns > 0 || right.tested_columns > 0;
   if (shape.parts.pairs || is_tested || tuning.radix_bits > 0 || tuning.build == BuildSide::left) return false;
-  auto const key_bytes = shape.rows_right * (shape.key_bits / 8);
+  auto const key_bytes = right.rows * (shape.key_bits / 8);
   if (most_host_bytes != 0 && shape.encoded_bytes + 2 * key_bytes > most_host_bytes / 2) return false;
-  bool const is_narrow = shape.key_range_right > 0 && shape.key_range_right <= kBitmapFill * shape.rows_right;
-  return is_narrow || shape.rows_right == 0;
+  return right.rows == 0 || (right.key_range > 0 && right.key_range <= kBitmapFill * right.rows);
 }
 
 /// "radix_bits=8,payload=carry,chunk_rows=524288".

@@ -35,8 +35,10 @@ Result<contract::GroupByOffer> size(contract::GroupByInquiry const& inquiry, std
   auto const pixels = most_hash_pixels(limits.images);
   auto const image_groups = static_cast<std::uint64_t>(static_cast<double>(pixels) * kHashFill) + 1;
   vulkan::size_device_group_by(
-      forced, offer, vulkan::most_group_rows(*inquiry.facts().vulkan, words, shape.widest_value),
-      [&](std::uint64_t rows) { return group_by_slice_bytes(rows, words, shape.widest_value, limits); },
+      forced, offer, vulkan::most_group_rows(*inquiry.facts().vulkan, words, contract::widest_value(shape.requests)),
+      [&](std::uint64_t rows) {
+        return group_by_slice_bytes(rows, words, contract::widest_value(shape.requests), limits);
+      },
       contract::has_keys(shape) ? contract::radix_bits_for(shape.estimated_groups, image_groups) : 0);
   if (contract::has_keys(shape)) offer.pixels = static_cast<double>(image_of(shape, offer, limits).pixels());
   return offer;

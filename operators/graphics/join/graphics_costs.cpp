@@ -34,8 +34,8 @@ double fullest_pixel(double rows, double pixels) {
 Clashes clashes_of(contract::JoinShape const& shape, Address address, double pixels) {
   auto const rows = std::max(contract::build_rows(shape), 1.0);
   auto const distinct = contract::distinct_of(shape, contract::smaller_side(shape));
-  auto const share = contract::smaller_side(shape) == Side::left ? shape.heaviest_left : shape.heaviest_right;
-  auto const multiplicity = std::max(rows / distinct, share * rows);
+  auto const heaviest = shape.of(contract::smaller_side(shape)).heaviest;
+  auto const multiplicity = std::max(rows / distinct, heaviest * rows);
   Clashes clashes;
   auto const fullest = address == Address::direct ? 1.0 : fullest_pixel(distinct, std::max(pixels, 1.0));
   clashes.layers = std::max(fullest * rows / distinct, multiplicity);
@@ -144,7 +144,8 @@ contract::PhaseCosts graphics_group_by_costs(contract::GroupByShape const& shape
       {"aggregate", contract::random_blend_ns(rows * draws_a_row(shape), rates) +
                         contract::clear_ns(8 * groups, rates) +
                         contract::submissions_ns(contract::kGroupBySubmissions, cut, rates)},
-      {"download", groups * static_cast<double>(shape.state_bytes + 4) / rates.download_bytes_per_s * contract::kNs},
+      {"download", groups * static_cast<double>(contract::state_bytes(shape.requests) + 4) /
+                       rates.download_bytes_per_s * contract::kNs},
       {"merge", contract::device_merge_ns(shape, cut)}};
 }
 

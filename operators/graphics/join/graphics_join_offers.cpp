@@ -14,8 +14,8 @@ namespace garuda::graphics {
 namespace {
 
 bool is_dense(contract::JoinShape const& shape) {
-  auto const rows = std::max<std::uint64_t>(vulkan::larger_side(shape), 1);
-  auto const range = std::max(shape.key_range_left, shape.key_range_right);
+  auto const rows = std::max<std::uint64_t>(shape.larger_rows(), 1);
+  auto const range = std::max(shape.left.key_range, shape.right.key_range);
   return range != 0 && range / 8 <= rows;
 }
 
@@ -44,11 +44,10 @@ Result<contract::JoinOffer> size(contract::JoinInquiry const& inquiry, std::int3
 std::optional<double> pixels_of(contract::JoinShape const& shape, Address address, contract::JoinOffer const& sizing,
                                 GraphicsLimits const& limits) {
   auto const parts = std::uint64_t{1} << sizing.radix_bits;
-  auto const build_is_left = shape.rows_left <= shape.rows_right;
-  auto const rows = std::min(shape.rows_left, shape.rows_right) / parts + 1;
+  auto const& build = shape.left.rows <= shape.right.rows ? shape.left : shape.right;
+  auto const rows = build.rows / parts + 1;
   if (address == Address::hash) return static_cast<double>(parts * hash_image(rows, limits).pixels());
-  auto const range = build_is_left ? shape.key_range_left : shape.key_range_right;
-  SideShape side{rows, 0, range == 0 ? ~std::uint64_t{0} : (range - 1) / parts, 0};
+  SideShape side{rows, 0, build.key_range == 0 ? ~std::uint64_t{0} : (build.key_range - 1) / parts, 0};
   auto const chosen = choose_address(side, sizing.tuning.address, limits);
   if (!chosen || !chosen->direct) return std::nullopt;
   return static_cast<double>(parts * chosen->image.pixels());
@@ -112,7 +111,7 @@ Result<contract::JoinOffers> graphics_join_offers(contract::JoinInquiry const& i
     GARUDA_TRY(add_strategies(inquiry, least, offers));
     return offers;
   }
-  for (auto const bits : contract::device_radix_bits(least.radix_bits, vulkan::larger_side(inquiry.shape))) {
+  for (auto const bits : contract::device_radix_bits(least.radix_bits, inquiry.shape.larger_rows())) {
     GARUDA_TRY_ASSIGN(auto sized, size(inquiry, static_cast<std::int32_t>(bits)));
     GARUDA_TRY(add_strategies(inquiry, std::move(sized), offers));
   }

@@ -60,7 +60,7 @@ Result<contract::JoinOffers> offers(contract::JoinInquiry const& inquiry) {
   offer.candidate.path = kNestedLoops;
   offer.candidate.device = "host";
   offer.candidate.choices = "every pair of rows";
-  auto const pairs = static_cast<double>(shape.rows_left) * static_cast<double>(shape.rows_right);
+  auto const pairs = static_cast<double>(shape.left.rows) * static_cast<double>(shape.right.rows);
   contract::set_phases(offer.candidate, {{"start", 1}, {"compare", pairs * nested_loops_pair_ns}});
   offer.tuning = inquiry.options.tuning;
   offer.key_bits = shape.key_bits;
