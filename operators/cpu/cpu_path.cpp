@@ -1,12 +1,12 @@
 #include "operators/cpu/cpu_path.hpp"
 
 #include "operators/cpu/condition_join/condition_join.hpp"
-#include "operators/cpu/condition_join/condition_offers.hpp"
+#include "operators/cpu/condition_join/condition_strategies.hpp"
 #include "operators/cpu/group_by/cpu_group_by.hpp"
-#include "operators/cpu/group_by/cpu_group_by_offers.hpp"
+#include "operators/cpu/group_by/grouping_strategies.hpp"
 #include "operators/cpu/group_by/whole_group_by.hpp"
 #include "operators/cpu/join/cpu_join.hpp"
-#include "operators/cpu/join/cpu_join_offers.hpp"
+#include "operators/cpu/join/join_strategies.hpp"
 
 namespace garuda::cpu {
 namespace {

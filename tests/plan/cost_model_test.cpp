@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "operators/contract/join_kernel.hpp"
-#include "operators/cpu/join/cpu_join_costs.hpp"
+#include "operators/cpu/join/join_strategies.hpp"
 #include "operators/plan/group_by_planner.hpp"
 #include "operators/plan/join_planner.hpp"
 #include "tests/plan/planner_shapes.hpp"

@@ -1,4 +1,4 @@
-// The strategies to join and to group through the graphics pipeline.
+// What the graphics path offers to do with a group-by, and what it costs.
 #pragma once
 
 #include "garuda/error.hpp"
@@ -6,13 +6,10 @@
 
 namespace garuda::graphics {
 
-/// See JoinRow::offers. Errors: those of graphics_limits.
-Result<contract::JoinOffers> graphics_join_offers(contract::JoinInquiry const& inquiry);
-
 /// See GroupByRow::offers. Errors: those of group_by_limits and choose_key_form.
 Result<contract::GroupByOffers> graphics_group_by_offers(contract::GroupByInquiry const& inquiry);
 
-/// Describes the images that a slice will draw into, as far as they are known before.
+/// Adds to the plan what a slice will draw into, as far as it is known before.
 Result<void> describe_group_by_images(contract::GroupByShape const& shape, contract::GroupByOffer const& offer,
                                       contract::DeviceFacts const& facts, Plan& plan);
 

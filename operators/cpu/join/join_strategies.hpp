@@ -1,4 +1,5 @@
-// What joins on the CPU path cost.
+// The strategies of the CPU path to join: radix bits, the side to build on, whether payload moves with its keys, or a
+// bitmap in place of tables; and what each of them costs.
 #pragma once
 
 #include <algorithm>
@@ -6,16 +7,15 @@
 #include <cstdint>
 #include <vector>
 
+#include "garuda/error.hpp"
 #include "operators/contract/cost_model.hpp"
-#include "operators/contract/shapes.hpp"
-#include "operators/contract/sizing.hpp"
+#include "operators/contract/offer.hpp"
 
 namespace garuda::cpu {
 
-/// One way of a join on the CPU path.
-struct CpuJoinWay {
+struct JoinStrategy {
   std::uint32_t radix_bits = 0;
-  std::vector<std::size_t> carried;  ///< positions in JoinShape::output; none when radix_bits is 0
+  std::vector<std::size_t> carried{};  ///< positions in JoinShape::output; none when radix_bits is 0
   std::uint64_t chunk_rows = contract::kLargestChunkRows;  ///< most rows of a batch
   BuildSide build = BuildSide::automatic;                  ///< the smaller side of each partition, or always one
   bool by_bitmap = false;                                  ///< of the right keys, without partitions
@@ -23,10 +23,10 @@ struct CpuJoinWay {
   bool carries(std::size_t column) const { return std::ranges::find(carried, column) != carried.end(); }
 };
 
-/// Rows of the batches that take least time to make; a task makes no more of them than it has.
-std::uint64_t cpu_chunk_rows(contract::JoinShape const& shape, rates::HostRates const& host);
-
-contract::PhaseCosts cpu_join_costs(contract::JoinShape const& shape, CpuJoinWay const& way,
+contract::PhaseCosts cpu_join_costs(contract::JoinShape const& shape, JoinStrategy const& strategy,
                                     rates::HostRates const& host);
+
+/// Never empty; see JoinRow::offers. Errors: usage for method=bitmap where no bitmap says what is asked for.
+Result<contract::JoinOffers> cpu_join_offers(contract::JoinInquiry const& inquiry);
 
 }  // namespace garuda::cpu

@@ -1,16 +1,56 @@
-// The strategies to group through the graphics pipeline.
+#include "operators/graphics/group_by/group_by_offers.hpp"
+
 #include <fmt/format.h>
 
 #include <algorithm>
 
+#include "operators/contract/group_by_terms.hpp"
 #include "operators/graphics/group_by/group_by_choice.hpp"
-#include "operators/graphics/join/graphics_costs.hpp"
-#include "operators/graphics/join/graphics_offers.hpp"
 #include "operators/vulkan/device_offers.hpp"
 #include "operators/vulkan/group_slice.hpp"
 
 namespace garuda::graphics {
 namespace {
+
+/// Points a row that the states of a group-by take, about.
+std::uint32_t draws_a_row(contract::GroupByShape const& shape) noexcept {
+  std::uint32_t draws = 0;
+  for (auto const& request : shape.requests) {
+    auto const kind = request.kind;
+    auto const states = request.states;
+    if ((states & contract::kCountState) != 0) ++draws;
+    if ((states & contract::kSumState) != 0) draws += contract::is_float(kind) ? 3 : 1;
+    // Pieces of 24 bits. Bytes are compared on the host.
+    if ((states & (contract::kMinState | contract::kMaxState)) != 0 && kind != contract::ValueKind::bytes)
+      draws += contract::value_words(kind) + 1;
+  }
+  return draws;
+}
+
+contract::PhaseCosts costs_of(contract::GroupByShape const& shape, contract::DeviceCut const& cut,
+                              rates::DeviceRates const& whole_rates, rates::HostRates const& host) {
+  auto const rows = static_cast<double>(shape.rows);
+  auto const rates = rates::rates_of_slices(whole_rates, rows / static_cast<double>(cut.slices));
+  auto const groups = static_cast<double>(shape.estimated_groups);
+  // Groups beyond one a pixel are drawn again, into the next image.
+  auto const load = groups / std::max(cut.pixels, 1.0);
+  auto const again = std::min(load / 2, 3.0);
+  auto const uploaded = rows * (contract::group_key_bytes(shape) + 4.0 * shape.value_words);
+  return {
+      {"start", host.query_ns},
+      {"encode", contract::encode_ns(rows, host)},
+      {"partition", contract::group_partition_ns(shape, cut.radix_bits, host)},
+      {"open", contract::open_ns(cut, rates)},
+      {"upload", contract::upload_ns(uploaded, cut, rates)},
+      {"group", contract::random_ns(rows * (1 + again), rates) + contract::clear_ns(cut.pixels * (1 + again), rates) +
+                    contract::read_ns(2 * rows * (1 + again), rates) + contract::stream_ns(24 * rows, rates)},
+      {"aggregate", contract::random_blend_ns(rows * draws_a_row(shape), rates) +
+                        contract::clear_ns(8 * groups, rates) +
+                        contract::submissions_ns(contract::kGroupBySubmissions, cut, rates)},
+      {"download", groups * static_cast<double>(contract::state_bytes(shape.requests) + 4) /
+                       rates.download_bytes_per_s * contract::kNs},
+      {"merge", contract::device_merge_ns(shape, cut)}};
+}
 
 /// The first hash image of a slice.
 vulkan::ImageShape image_of(contract::GroupByShape const& shape, contract::GroupByOffer const& sizing,
@@ -46,8 +86,7 @@ Result<contract::GroupByOffer> size(contract::GroupByInquiry const& inquiry, std
 
 void price(contract::GroupByInquiry const& inquiry, contract::GroupByOffer offer, contract::GroupByOffers& offers) {
   auto const cut = vulkan::cut_group_by(inquiry, offer);
-  contract::set_phases(offer.candidate,
-                       graphics_group_by_costs(inquiry.shape, cut, inquiry.facts().rates(), inquiry.host));
+  contract::set_phases(offer.candidate, costs_of(inquiry.shape, cut, inquiry.facts().rates(), inquiry.host));
   offers.list.push_back(std::move(offer));
 }
 
