@@ -16,7 +16,7 @@
 #include "operators/compute/join/resident_join.hpp"
 #include "operators/compute/join/resident_join_ways.hpp"
 #include "operators/compute/primitives/device_primitives.hpp"
-#include "operators/rates/calibration_store.hpp"
+#include "operators/rates/calibrations.hpp"
 
 namespace garuda::bench {
 namespace {

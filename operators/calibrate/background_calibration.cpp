@@ -1,7 +1,9 @@
 #include "operators/calibrate/background_calibration.hpp"
 
 #include <chrono>
-#include <set>
+#include <fstream>
+#include <iterator>
+#include <system_error>
 #include <utility>
 
 #include "core/os/process.hpp"
@@ -9,6 +11,9 @@
 namespace garuda::calibrate {
 namespace {
 
+namespace fs = std::filesystem;
+
+constexpr std::chrono::hours kLately{24};
 constexpr std::chrono::milliseconds kLook{50};
 constexpr std::chrono::milliseconds kQuiet{500};
 
@@ -40,12 +45,35 @@ class Running {
   std::vector<std::pair<BackgroundCalibration*, std::function<void()>>> stops_;
 };
 
+fs::path mark_of(fs::path const& folder, std::string const& file) { return folder / (file + ".failed"); }
+
 }  // namespace
+
+std::optional<MeasuringLock> MeasuringLock::take(fs::path const& folder) {
+  std::error_code error;
+  fs::create_directories(folder, error);
+  auto lock = os::FileLock::take(folder / "measuring.lock");
+  if (!lock) return std::nullopt;
+  return MeasuringLock(folder, *std::move(lock));
+}
+
+bool MeasuringLock::failed_lately(std::string const& file) const {
+  std::error_code error;
+  auto const mark = mark_of(folder_, file);
+  auto const when = fs::last_write_time(mark, error);
+  if (error || fs::file_time_type::clock::now() - when > kLately) return false;
+  std::ifstream in(mark);
+  return std::string(std::istreambuf_iterator<char>(in), {}) == GARUDA_VERSION;
+}
+
+void MeasuringLock::remember_failure(std::string const& file) const {
+  std::ofstream(mark_of(folder_, file)) << GARUDA_VERSION;
+}
 
 Result<void> measure_missing(std::filesystem::path const& folder, std::vector<Measurement> const& measurements,
                              std::atomic<bool> const* cancelled, std::function<void()> const& before_rate,
                              std::chrono::nanoseconds most) {
-  auto const lock = rates::MeasuringLock::take(folder);
+  auto const lock = MeasuringLock::take(folder);
   if (!lock) return {};
   Control control;
   control.cancelled = cancelled;

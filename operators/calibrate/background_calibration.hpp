@@ -11,13 +11,35 @@
 #include <optional>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
+#include "core/os/file_lock.hpp"
 #include "garuda/error.hpp"
 #include "operators/calibrate/measuring.hpp"
-#include "operators/rates/measuring_lock.hpp"
 
 namespace garuda::calibrate {
+
+/// One process at a time measures without being asked, and none again soon where it did not work. The lock is held from
+/// take() to its end, and lost with the process. Movable.
+class MeasuringLock {
+ public:
+  /// The lock of `folder`, which is made where it is missing; nothing while another process has it, or where nothing
+  /// can be written. Does not wait.
+  static std::optional<MeasuringLock> take(std::filesystem::path const& folder);
+
+  /// Whether `file` of the folder, which measuring would write, could not be measured by this version of garuda within
+  /// the last day.
+  bool failed_lately(std::string const& file) const;
+  /// Says that it could not be measured now.
+  void remember_failure(std::string const& file) const;
+
+ private:
+  MeasuringLock(std::filesystem::path folder, os::FileLock lock) : folder_(std::move(folder)), lock_(std::move(lock)) {}
+
+  std::filesystem::path folder_;
+  os::FileLock lock_;
+};
 
 /// A host or a device to be measured.
 struct Measurement {

@@ -11,7 +11,7 @@
 
 #include "garuda/device_info.hpp"
 #include "garuda/error.hpp"
-#include "operators/rates/calibration_store.hpp"
+#include "operators/rates/calibrations.hpp"
 
 namespace garuda::vk {
 struct DeviceTraits;

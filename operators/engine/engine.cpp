@@ -27,7 +27,7 @@
 #include "operators/materialize/viewed_result.hpp"
 #include "operators/plan/device_choice.hpp"
 #include "operators/plan/paths.hpp"
-#include "operators/rates/calibration_store.hpp"
+#include "operators/rates/calibrations.hpp"
 #include "operators/resolve/group_by_columns.hpp"
 #include "operators/resolve/join_columns.hpp"
 #include "operators/resolve/tuning_text.hpp"

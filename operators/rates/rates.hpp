@@ -91,7 +91,7 @@ struct HostRates {
   RateCurve probed_rows;          ///< counted and written as pairs, one match each, by the table's rows
   RateCurve built_dense_rows;     ///< the same where keys without gaps address the table
   RateCurve probed_dense_rows;
-  // The ways to group a whole table on the CPU path: rows added to groups, and groups made, cleared, merged and
+  // The strategies to group a whole table on the CPU path: rows added to groups, and groups made, cleared, merged and
   // written, both by number of groups.
   RateCurve direct_rows;
   RateCurve direct_groups;
@@ -111,6 +111,8 @@ struct RateField {
   std::string_view unit;  ///< points/s, bytes/s, ns, …
   double Rates::*value;
   bool optional = false;  ///< may be 0
+  /// Rates of a device that was not measured: of a discrete one, of a software one, of any other.
+  std::array<double, 3> assumed{};
 };
 template <class Rates>
 struct CurveField {
@@ -118,17 +120,19 @@ struct CurveField {
   std::string_view unit;
   std::string_view size;  ///< what the rate depends on
   RateCurve Rates::*curve;
+  bool by_thread = true;                  ///< whether `assumed` is of one thread, else of all
+  std::vector<RateCurve::Point> assumed;  ///< the rates of a host that was not measured
 };
 
 std::span<RateField<DeviceRates> const> device_rate_fields() noexcept;
 std::span<RateField<HostRates> const> host_rate_fields() noexcept;
-std::span<CurveField<HostRates> const> host_curve_fields() noexcept;
+std::span<CurveField<HostRates> const> host_curve_fields();
 
 /// Whether every rate is a finite positive number (optional ones may be 0) and curves ascend.
 bool are_sane(DeviceRates const& rates) noexcept;
 bool are_sane(HostRates const& rates) noexcept;
 
-/// Rates assumed of a device that was not measured, by its type. Sources: docs/design.md, Rates.
+/// Rates assumed of a device that was not measured, by its type.
 DeviceRates default_device_rates(vk::DeviceType type);
 
 /// Rates assumed of a host with `threads` threads that was not measured.

@@ -10,14 +10,12 @@
 #include <thread>
 #include <vector>
 
-#include "operators/rates/measuring_lock.hpp"
 #include "tests/vk_runtime/scratch_folder.hpp"
 
 namespace garuda::calibrate {
 namespace {
 
 using namespace std::chrono_literals;
-using rates::MeasuringLock;
 
 class BackgroundCalibrationTest : public ::testing::Test {
  protected:

@@ -10,13 +10,10 @@
 #include <vector>
 
 #include "operators/calibrate/background_calibration.hpp"
-#include "operators/rates/measuring_lock.hpp"
 #include "tests/vk_runtime/scratch_folder.hpp"
 
 namespace garuda::calibrate {
 namespace {
-
-using rates::MeasuringLock;
 
 TEST(ForkedProcesses, ALockEndsWithItsProcess) {
   vk::ScratchFolder const folder;

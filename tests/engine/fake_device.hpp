@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "operators/plan/path_choice.hpp"
-#include "operators/rates/calibration_store.hpp"
+#include "operators/rates/calibrations.hpp"
 
 namespace garuda::testing {
 

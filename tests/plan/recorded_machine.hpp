@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "operators/plan/path_choice.hpp"
-#include "operators/rates/calibration_file.hpp"
+#include "operators/rates/calibrations.hpp"
 #include "tests/engine/fake_device.hpp"
 
 namespace garuda::testing {
@@ -23,14 +23,14 @@ inline std::filesystem::path recorded(std::string const& name) {
 
 /// A file that cannot be read fails the test.
 inline rates::DeviceRates device_rates(std::string const& name) {
-  auto rates = rates::read_recorded_device(recorded(name));
+  auto rates = rates::read_recorded<rates::DeviceRates>(recorded(name));
   EXPECT_TRUE(rates) << rates.error().describe();
   return rates.value_or(rates::DeviceRates{});
 }
 
 /// Likewise. `host`: two threads; those beside an H200: sixteen.
 inline rates::HostRates host_rates(std::string const& name = "host") {
-  auto rates = rates::read_recorded_host(recorded(name));
+  auto rates = rates::read_recorded<rates::HostRates>(recorded(name));
   EXPECT_TRUE(rates) << rates.error().describe();
   return rates.value_or(rates::HostRates{});
 }

@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "operators/rates/calibration_file.hpp"
+#include "operators/rates/calibrations.hpp"
 #include "tests/unwrap.hpp"
 
 namespace garuda::plan {
@@ -12,7 +12,7 @@ namespace {
 using testing::value_of;
 
 rates::DeviceRates h200() {
-  return value_of(rates::read_recorded_device(std::string(GARUDA_TEST_CALIBRATIONS) + "/h200.json"));
+  return value_of(rates::read_recorded<rates::DeviceRates>(std::string(GARUDA_TEST_CALIBRATIONS) + "/h200.json"));
 }
 
 /// A join of `rows` rows a side, each with so many payload columns as wide as the key.

@@ -1,5 +1,5 @@
 // Files of calibrations: there and back, and whatever else may lie in their place.
-#include "operators/rates/calibration_file.hpp"
+#include "operators/rates/calibrations.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -37,7 +37,7 @@ class CalibrationFile : public ::testing::Test {
     auto const position = text.find(from);
     ASSERT_NE(position, std::string::npos) << from;
     std::ofstream(file) << text.replace(position, from.size(), to);
-    auto const found = read_device(folder_, subject_);
+    auto const found = read<DeviceRates>(folder_, subject_);
     EXPECT_FALSE(found.rates);
     EXPECT_THAT(found.note, HasSubstr(why));
     EXPECT_THAT(found.note, HasSubstr(file.string()));
@@ -51,7 +51,7 @@ class CalibrationFile : public ::testing::Test {
 
 TEST_F(CalibrationFile, ThereAndBack) {
   written();
-  auto const found = read_device(folder_, subject_);
+  auto const found = read<DeviceRates>(folder_, subject_);
   EXPECT_EQ(found.note, "");
   ASSERT_TRUE(found.rates);
   EXPECT_EQ(*found.rates, rates_);
@@ -59,13 +59,13 @@ TEST_F(CalibrationFile, ThereAndBack) {
   auto const host = default_host_rates(3);
   auto const subject = host_subject(3);
   ASSERT_TRUE(write(folder_, subject, host, "a test"));
-  EXPECT_EQ(read_host(folder_, subject).rates, host);
-  EXPECT_FALSE(read_host(folder_, host_subject(4)).rates);
+  EXPECT_EQ(read<HostRates>(folder_, subject).rates, host);
+  EXPECT_FALSE(read<HostRates>(folder_, host_subject(4)).rates);
   EXPECT_EQ(std::distance(fs::directory_iterator(folder_), fs::directory_iterator()), 2) << "no temporary file is left";
 }
 
 TEST_F(CalibrationFile, NoFileIsNoNews) {
-  auto const found = read_device(folder_, subject_);
+  auto const found = read<DeviceRates>(folder_, subject_);
   EXPECT_FALSE(found.rates);
   EXPECT_EQ(found.note, "");
 }
@@ -75,7 +75,7 @@ TEST_F(CalibrationFile, CutShortAnywhereIsIgnored) {
   auto const whole = text_of(file);
   for (std::size_t size = 0; size + 2 < whole.size(); size += 7) {
     std::ofstream(file, std::ios::trunc) << whole.substr(0, size);
-    auto const found = read_device(folder_, subject_);
+    auto const found = read<DeviceRates>(folder_, subject_);
     EXPECT_FALSE(found.rates) << size;
     EXPECT_THAT(found.note, HasSubstr("cut short")) << size;
   }
@@ -95,7 +95,7 @@ TEST_F(CalibrationFile, ForeignOrDamagedIsIgnored) {
 
 TEST_F(CalibrationFile, WhatIsNoFileIsIgnored) {
   fs::create_directories(folder_ / file_name(subject_));
-  EXPECT_THAT(read_device(folder_, subject_).note, HasSubstr("not a file"));
+  EXPECT_THAT(read<DeviceRates>(folder_, subject_).note, HasSubstr("not a file"));
 }
 
 TEST_F(CalibrationFile, AFolderThatCannotBeWrittenIsAnError) {
@@ -107,10 +107,10 @@ TEST_F(CalibrationFile, AFolderThatCannotBeWrittenIsAnError) {
 
 TEST_F(CalibrationFile, RecordedOnesAreTakenFromAnySubject) {
   auto const file = written();
-  auto const rates = read_recorded_device(file);
+  auto const rates = read_recorded<DeviceRates>(file);
   ASSERT_TRUE(rates) << rates.error().describe();
   EXPECT_EQ(*rates, rates_);
-  EXPECT_EQ(read_recorded_host(file).error().code(), ErrorCode::invalid_input);
+  EXPECT_EQ(read_recorded<HostRates>(file).error().code(), ErrorCode::invalid_input);
 }
 
 }  // namespace

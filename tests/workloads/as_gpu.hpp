@@ -6,7 +6,7 @@
 #include <span>
 
 #include "operators/contract/device_set.hpp"
-#include "operators/rates/calibration_store.hpp"
+#include "operators/rates/calibrations.hpp"
 #include "operators/vulkan/vulkan_devices.hpp"
 #include "vk_runtime/device/device.hpp"
 #include "vk_runtime/pipelines.hpp"

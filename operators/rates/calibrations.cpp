@@ -1,12 +1,14 @@
-#include "operators/rates/calibration_file.hpp"
+#include "operators/rates/calibrations.hpp"
 
 #include <fmt/format.h>
+#include <oneapi/tbb/info.h>
 
 #include <atomic>
 #include <cctype>
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <system_error>
+#include <utility>
 
 #include "core/os/process.hpp"
 #include "core/os/processor.hpp"
@@ -108,22 +110,6 @@ Result<Rates> read_own(fs::path const& file, Subject const& subject) {
   return rates_of<Rates>(json);
 }
 
-template <class Rates>
-Found<Rates> read(fs::path const& folder, Subject const& subject) {
-  auto const file = folder / file_name(subject);
-  std::error_code error;
-  if (!fs::exists(file, error)) return {};
-  auto rates = read_own<Rates>(file, subject);
-  if (rates) return {std::move(*rates), ""};
-  return {std::nullopt, fmt::format("calibration ignored, {}: {}", rates.error().message(), file.string())};
-}
-
-template <class Rates>
-Result<Rates> read_recorded(fs::path const& file) {
-  GARUDA_TRY_ASSIGN(auto const json, read_document(file));
-  return rates_of<Rates>(json);
-}
-
 Result<fs::path> write_document(fs::path const& file, Json const& json) {
   static std::atomic<std::uint32_t> counter{0};
   std::error_code error;
@@ -155,6 +141,33 @@ std::string slug(std::string const& text) {
   return result;
 }
 
+constexpr char const* kMeasuredHere = "measured by garuda calibrate";
+
+std::uint32_t all_threads() { return static_cast<std::uint32_t>(oneapi::tbb::info::default_concurrency()); }
+
+void scale(RateCurve& curve, double factor) {
+  for (auto& point : curve.points) point.per_s *= factor;
+}
+
+/// Rates of fewer or more threads than were measured with: in proportion, but for copies, which one thread nearly
+/// saturates the memory with.
+HostRates with_threads(HostRates rates, std::uint32_t threads) {
+  auto const factor = static_cast<double>(threads) / rates.threads;
+  rates.threads = threads;
+  rates.encoded_keys_per_s *= factor;
+  for (auto const& field : host_curve_fields()) scale(rates.*field.curve, factor);
+  return rates;
+}
+
+template <class Rates>
+std::vector<RateInfo> list(Rates const& rates, std::span<RateField<Rates> const> fields) {
+  std::vector<RateInfo> infos;
+  for (auto const& field : fields)
+    if (!field.optional || rates.*field.value > 0)
+      infos.push_back({std::string(field.name), std::string(field.unit), rates.*field.value, "", {}});
+  return infos;
+}
+
 }  // namespace
 
 Subject subject_of(vk::DeviceTraits const& traits) {
@@ -178,23 +191,114 @@ std::optional<fs::path> default_folder() {
   return *folder / "calibration";
 }
 
-Found<DeviceRates> read_device(fs::path const& folder, Subject const& subject) {
-  return read<DeviceRates>(folder, subject);
+template <class Rates>
+Found<Rates> read(fs::path const& folder, Subject const& subject) {
+  auto const file = folder / file_name(subject);
+  std::error_code error;
+  if (!fs::exists(file, error)) return {};
+  auto rates = read_own<Rates>(file, subject);
+  if (rates) return {std::move(*rates), ""};
+  return {std::nullopt, fmt::format("calibration ignored, {}: {}", rates.error().message(), file.string())};
 }
 
-Found<HostRates> read_host(fs::path const& folder, Subject const& subject) { return read<HostRates>(folder, subject); }
+template Found<DeviceRates> read(fs::path const& folder, Subject const& subject);
+template Found<HostRates> read(fs::path const& folder, Subject const& subject);
 
-Result<fs::path> write(fs::path const& folder, Subject const& subject, DeviceRates const& rates,
-                       std::string const& source) {
+template <class Rates>
+Result<fs::path> write(fs::path const& folder, Subject const& subject, Rates const& rates, std::string const& source) {
   return write_document(folder / file_name(subject), document(subject, to_json(rates), source));
 }
+template Result<fs::path> write(fs::path const& folder, Subject const& subject, DeviceRates const& rates,
+                                std::string const& source);
+template Result<fs::path> write(fs::path const& folder, Subject const& subject, HostRates const& rates,
+                                std::string const& source);
 
-Result<fs::path> write(fs::path const& folder, Subject const& subject, HostRates const& rates,
-                       std::string const& source) {
-  return write_document(folder / file_name(subject), document(subject, to_json(rates), source));
+template <class Rates>
+Result<Rates> read_recorded(fs::path const& file) {
+  GARUDA_TRY_ASSIGN(auto const json, read_document(file));
+  return rates_of<Rates>(json);
+}
+template Result<DeviceRates> read_recorded(fs::path const& file);
+template Result<HostRates> read_recorded(fs::path const& file);
+
+CalibrationStore::CalibrationStore(std::optional<std::filesystem::path> folder,
+                                   std::span<vk::DeviceTraits const* const> devices)
+    : folder_(std::move(folder)) {
+  host_.subject = host_subject(all_threads());
+  if (folder_) host_.found = read<HostRates>(*folder_, host_.subject);
+  for (auto const* traits : devices) {
+    Entry<DeviceRates> entry{subject_of(*traits), {}};
+    if (folder_) entry.found = read<DeviceRates>(*folder_, entry.subject);
+    devices_.push_back(std::move(entry));
+    types_.push_back(traits->type);
+  }
 }
 
-Result<DeviceRates> read_recorded_device(fs::path const& file) { return read_recorded<DeviceRates>(file); }
-Result<HostRates> read_recorded_host(fs::path const& file) { return read_recorded<HostRates>(file); }
+KnownRates<DeviceRates> CalibrationStore::device(std::size_t index) const {
+  std::lock_guard const lock(mutex_);
+  auto const& rates = devices_.at(index).found.rates;
+  return {rates ? *rates : default_device_rates(types_.at(index)), rates.has_value()};
+}
+
+KnownRates<HostRates> CalibrationStore::host(std::uint32_t threads) const {
+  std::lock_guard const lock(mutex_);
+  auto const& rates = host_.found.rates;
+  return {rates ? with_threads(*rates, threads) : default_host_rates(threads), rates.has_value()};
+}
+
+std::vector<std::string> CalibrationStore::notes() const {
+  std::lock_guard const lock(mutex_);
+  std::vector<std::string> notes;
+  if (!host_.found.note.empty()) notes.push_back(host_.found.note);
+  for (auto const& entry : devices_)
+    if (!entry.found.note.empty()) notes.push_back(entry.found.note);
+  return notes;
+}
+
+Result<void> CalibrationStore::keep(std::size_t device, DeviceRates const& rates) {
+  std::lock_guard const lock(mutex_);
+  auto& entry = devices_.at(device);
+  entry.found = {rates, ""};
+  if (folder_) GARUDA_TRY(write(*folder_, entry.subject, rates, kMeasuredHere));
+  return {};
+}
+
+Result<void> CalibrationStore::keep(HostRates const& rates) {
+  std::lock_guard const lock(mutex_);
+  host_.found = {with_threads(rates, all_threads()), ""};
+  if (folder_) GARUDA_TRY(write(*folder_, host_.subject, *host_.found.rates, kMeasuredHere));
+  return {};
+}
+
+CalibrationInfo CalibrationStore::host_info() const {
+  auto const known = host(all_threads());
+  auto info = info_of(host_, known, host_rate_fields());
+  for (auto const& field : host_curve_fields()) {
+    RateInfo rate{std::string(field.name), std::string(field.unit), 0, std::string(field.size), {}};
+    for (auto const& point : (known.rates.*field.curve).points) rate.points.emplace_back(point.size, point.per_s);
+    info.rates.push_back(std::move(rate));
+  }
+  return info;
+}
+
+CalibrationInfo CalibrationStore::device_info(std::size_t index) const {
+  auto info = info_of(devices_.at(index), device(index), device_rate_fields());
+  info.device = static_cast<std::uint32_t>(index);
+  return info;
+}
+
+template <class Rates>
+CalibrationInfo CalibrationStore::info_of(Entry<Rates> const& entry, KnownRates<Rates> const& known,
+                                          std::span<RateField<Rates> const> fields) const {
+  std::lock_guard const lock(mutex_);
+  CalibrationInfo info;
+  info.name = entry.subject.name;
+  info.driver = entry.subject.driver;
+  info.measured = known.measured;
+  if (known.measured && folder_) info.file = (*folder_ / file_name(entry.subject)).string();
+  info.note = entry.found.note;
+  info.rates = list(known.rates, fields);
+  return info;
+}
 
 }  // namespace garuda::rates

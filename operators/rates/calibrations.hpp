@@ -1,4 +1,5 @@
-// The calibrations of one engine: what its files held, and what it measured since.
+// Calibrations: the files in which they survive between runs, one of the host and one a device, and those of one
+// engine: what its files held, and what it measured since.
 #pragma once
 
 #include <atomic>
@@ -12,11 +13,52 @@
 
 #include "garuda/calibration.hpp"
 #include "garuda/error.hpp"
-#include "operators/rates/calibration_file.hpp"
 #include "operators/rates/rates.hpp"
 #include "vk_runtime/device/device_traits.hpp"
 
 namespace garuda::rates {
+
+/// The version of this library, which measured, and what it measured on. A file of another subject is not taken.
+struct Subject {
+  std::string name;    ///< of the device, or of the host's processor
+  std::string driver;  ///< name and version; of the host: "<threads> threads"
+  std::string uuid;    ///< hexadecimal, with the driver's version; empty for the host
+
+  friend bool operator==(Subject const&, Subject const&) = default;
+};
+
+Subject subject_of(vk::DeviceTraits const& traits);
+/// The host with the processor's name as the operating system gives it.
+Subject host_subject(std::uint32_t threads);
+
+/// Name of the subject's file, without folder.
+std::string file_name(Subject const& subject);
+
+/// Folder of calibrations: calibration/ in the cache folder; nothing where there is no cache folder.
+std::optional<std::filesystem::path> default_folder();
+
+/// What was found in a file. Without rates and note there is no file.
+template <class Rates>
+struct Found {
+  std::optional<Rates> rates;
+  std::string note;  ///< why a file was ignored: one sentence
+};
+
+/// Reads the subject's file in `folder`. A file that is damaged, cut short, of another subject or of another version of
+/// garuda is ignored, with a note. Never fails.
+template <class Rates>
+Found<Rates> read(std::filesystem::path const& folder, Subject const& subject);
+
+/// Writes the subject's file under a temporary name and renames it, so that readers see the old file or the new one;
+/// makes the folder when it is missing. `source`: where the rates come from, for readers.
+/// Errors: output, naming the file.
+template <class Rates>
+Result<std::filesystem::path> write(std::filesystem::path const& folder, Subject const& subject, Rates const& rates,
+                                    std::string const& source);
+
+/// Reads a calibration that was recorded elsewhere, whatever its subject and version. Errors: invalid_input.
+template <class Rates>
+Result<Rates> read_recorded(std::filesystem::path const& file);
 
 /// Rates, and whether they were measured or are assumed.
 template <class Rates>
@@ -64,7 +106,9 @@ class CalibrationStore {
     Found<Rates> found;
   };
 
-  std::string file_of(Subject const& subject) const;
+  template <class Rates>
+  CalibrationInfo info_of(Entry<Rates> const& entry, KnownRates<Rates> const& known,
+                          std::span<RateField<Rates> const> fields) const;
 
   std::optional<std::filesystem::path> folder_;
   std::vector<vk::DeviceType> types_;
