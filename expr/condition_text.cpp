@@ -17,7 +17,7 @@
 namespace garuda {
 namespace {
 
-/// In the order of Comparator.
+/// Spellings, in the order of Comparator.
 constexpr std::array<std::string_view, 6> kComparators{"=", "<>", "<", "<=", ">", ">="};
 /// `(` and `not` within each other; each takes some of the stack.
 constexpr std::size_t kMostLevels = 200;
@@ -94,7 +94,7 @@ class Lexer {
     return {};
   }
 
-  /// What stands between quotes, which are doubled in it.
+  /// The text between quotes, which are doubled in it.
   Result<std::string> read_quoted(char quote, std::string_view what) {
     auto const begin = at_++;
     std::string plain;

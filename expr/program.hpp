@@ -36,7 +36,7 @@ enum class Function : std::uint8_t {
   cast,  ///< A number or a boolean → another type, fractions cut towards zero; a date or a time ↔ its integer.
 };
 
-/// What becomes of an integer beyond its type, a quotient by zero, or a value that a cast cannot keep.
+/// The treatment of an integer beyond its type, a quotient by zero, or a value that a cast cannot keep.
 enum class OnFailure : std::uint8_t {
   error,  ///< The run ends with an error that names the expression.
   null,   ///< The result is null.
@@ -54,7 +54,7 @@ struct Expression {
   DataType type;
   std::size_t column = 0;  ///< A column is an input, by its position.
   std::string name;        ///< Errors name a column so.
-  Scalar value;            ///< Of a constant.
+  Scalar value;            ///< A constant has one.
   Function function = Function::compare;
   Comparator comparator = Comparator::equal;  ///< Function::compare has one.
   OnFailure on_failure = OnFailure::error;    ///< Arithmetic and casts have one.
@@ -82,7 +82,7 @@ struct Step {
   Kind result = Kind::boolean;
   Comparator comparator = Comparator::equal;
   OnFailure on_failure = OnFailure::error;
-  bool null_is_false = false;  ///< Of a comparison: its result has no nulls.
+  bool null_is_false = false;  ///< The result of a comparison has no nulls.
   std::uint8_t bits = 64;      ///< Width of an integer result: 8, 16, 32 or 64.
   std::array<Register, 3> from{kNoRegister, kNoRegister, kNoRegister};
   Register guard = kNoRegister;  ///< Only rows for which this boolean is true can fail; kNoRegister: all can.
@@ -106,7 +106,7 @@ struct Program {
   Register add(Step step);
 };
 
-/// What null is in the result of a boolean expression.
+/// The meaning of null in the result of a boolean expression.
 enum class Nulls : std::uint8_t {
   kept,
   false_,  ///< A filter or a condition takes rows that are true; the result has no nulls.

@@ -59,7 +59,7 @@ struct EncodedGroupKeys {
   std::uint64_t bytes() const noexcept;
 };
 
-/// What encoding gives, but for the words themselves.
+/// The result of encoding, but for the words themselves.
 struct GroupKeyOutline {
   GivenColumns given;
   bool is_packed = true;
@@ -83,7 +83,7 @@ struct SampledGroupKeys {
 
   /// Whether there are rows that the sample leaves out.
   bool is_partial() const noexcept { return sample.rows < static_cast<std::uint64_t>(open.table.num_rows()); }
-  /// What encoding gives if no row outside the sample widens a range: words that take the least room, so that what
+  /// The result of encoding if no row outside the sample widens a range: words that take the least room, so that what
   /// follows from them is cheap at least, not at most. `form`: as encode_group_keys takes it.
   GroupKeyOutline outline(KeyForm form) const;
 };

@@ -16,8 +16,8 @@ namespace garuda::keys {
 
 struct EncodedJoinKeys {
   EncodedKeys left, right;
-  /// Of one key column of integers: word = key (sign-extended to 64 bits) - base, modulo 2^64; nullopt: words do not
-  /// tell the keys' values.
+  /// Base of one key column of integers: word = key (sign-extended to 64 bits) - base, modulo 2^64; nullopt: words do
+  /// not tell the keys' values.
   std::optional<std::uint64_t> base;
   bool has_nulls = false;    ///< of kept nulls, on either side; of one key column word 0 is null then, unless numbered
   bool is_numbered = false;  ///< keys of more than 64 bits: words are their numbers

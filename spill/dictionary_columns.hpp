@@ -23,7 +23,7 @@ class DictionaryColumns {
   /// From now on hashes of the values of the column at `position`, as values of type `as`, are kept
   /// (keys::hash_key_column). Nothing where it is no dictionary.
   void hash_values(int position, DataType const& as);
-  /// These of all values so far, by their indices; nullptr: none are kept. Changes with the next batch.
+  /// The hashes of all values so far, by their indices; nullptr: none are kept. Changes with the next batch.
   std::vector<std::uint64_t> const* hashes(int position) const noexcept;
 
   /// The schema with indices of 32 bits in place of dictionaries.

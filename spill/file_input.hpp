@@ -1,4 +1,4 @@
-// What is read of a table's files.
+// The part of a table's files that is read.
 #pragma once
 
 #include "io/table_reader.hpp"

@@ -54,7 +54,7 @@ class JoinBlocks {
 
   PartitionSide const& of(Side side) const noexcept { return side == Side::left ? left_ : right_; }
   bool is_inner() const noexcept;
-  /// What is held where it is not an inner join.
+  /// Bytes that are held where it is not an inner join.
   std::uint64_t kept_bytes() const noexcept { return share_.limit_bytes / 4 * 3; }
   JoinKind pair_kind() const noexcept;
   Result<bool> next_outer_block();

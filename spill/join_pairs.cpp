@@ -15,7 +15,7 @@ namespace {
 /// Host memory that joining takes for each row of its inputs: encoded and partitioned keys, and tables.
 constexpr std::uint64_t kJoinRowBytes = 32;
 
-/// What a row takes beside that where a condition is tested: words of the columns that it compares.
+/// Bytes that a row takes where a condition is tested: words of the columns that it compares.
 std::uint64_t condition_bytes(Condition const& where, Schema const& left, Schema const& right) {
   constexpr std::uint64_t kWordBytes = 8;
   std::uint64_t bytes = 0;
@@ -75,12 +75,12 @@ Result<void> JoinPairs::read() {
   return spill_inputs();
 }
 
-/// As much of the files as fits, one after the other.
+/// Reads as much of the files as fits, one after the other.
 Result<void> JoinPairs::hold() {
   GARUDA_TRY(left_.hold(share_, share_.limit_bytes));
   left_.rest();
   auto const weight = std::min(share_.weight(left_.held()), share_.limit_bytes);
-  // Of a file that is spilled at any rate, just enough to tell its size.
+  // A file that is spilled in any case is read just far enough to tell its size.
   GARUDA_TRY(right_.hold(share_, left_.is_whole() ? share_.limit_bytes - weight : 0));
   right_.rest();
   whole_ =
@@ -88,7 +88,7 @@ Result<void> JoinPairs::hold() {
   return {};
 }
 
-/// Both files, if they fit together.
+/// Reads both files, if they fit together.
 Result<bool> JoinPairs::read_whole() {
   auto const rows_left = left_.known_rows();
   auto const rows_right = right_.known_rows();
@@ -102,7 +102,7 @@ Result<bool> JoinPairs::read_whole() {
   return has_right;
 }
 
-/// So that equal keys of both files share a hash, whatever their types.
+/// Finds the types in which equal keys of both files share a hash.
 Result<void> JoinPairs::find_key_types() {
   GARUDA_TRY_ASSIGN(auto const left, left_.without_rows());
   GARUDA_TRY_ASSIGN(auto const right, right_.without_rows());

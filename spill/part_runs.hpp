@@ -1,4 +1,4 @@
-// What an operator's runs over the parts of spilled tables have in common: one plan, statistics, progress.
+// State that an operator's runs over the parts of spilled tables share: one plan, statistics, progress.
 #pragma once
 
 #include <cstdint>
@@ -24,9 +24,9 @@ class PartRuns {
   run::RunRecorder& recorder() noexcept { return recorder_; }
   run::RunRecorder const& recorder() const noexcept { return recorder_; }
 
-  /// Makes `options` those of a part: all parts go the way of the first, and progress is told here.
+  /// Makes `options` those of a part: all parts take the path of the first, and progress is told here.
   void follow_first(RunOptions& options) const;
-  /// The same; and what its tables take of the limit is no longer free.
+  /// follow_first() for a part whose tables take a share of the limit, which is no longer free.
   void settle(RunOptions& options, std::uint64_t limit_bytes, std::uint64_t data_bytes) const;
 
   /// Takes the plan of the first part, or of a table without rows where there is none: it says what ran where.
@@ -39,7 +39,7 @@ class PartRuns {
   Plan plan() const { return plan_.value_or(Plan{}); }
   /// "N partitions WHAT, B bytes in temporary files", of what was spilled so far.
   std::string describe_partitions(std::string_view what) const;
-  /// All but the rows of the inputs.
+  /// Statistics of all parts, but for the rows of the inputs.
   RunStats stats() const;
 
  private:

@@ -27,7 +27,7 @@ class TableInput {
   static Result<TableInput> open(FileInput const& file, std::int64_t batch_rows, std::string row_column,
                                  std::uint64_t ahead_bytes);
 
-  /// Of the rows that are held and handed over.
+  /// Schema of the rows that are held and handed over.
   std::shared_ptr<arrow::Schema> const& schema() const noexcept { return schema_; }
   /// Name of the column of row numbers, int64; empty: there is none.
   std::string const& row_column() const noexcept { return row_column_; }
@@ -41,7 +41,7 @@ class TableInput {
   /// Reads a Parquet file whole, by all threads and as it stores its columns, if its rows weigh `most_weight` at most;
   /// false: they do not, or rows are not known, and nothing is held. Before anything else is read.
   Result<bool> read_whole(MemoryShare const& share, std::uint64_t most_weight);
-  /// What read_whole has read is let go of, and the file is read from its beginning.
+  /// Lets go of the rows that read_whole has read, and reads the file from its beginning.
   void forget_whole();
   bool is_stored() const noexcept { return is_stored_; }
 
@@ -52,9 +52,9 @@ class TableInput {
   /// Lets go of what the file keeps to read on, while another one is read.
   void rest() { stream_.rest(); }
   bool is_whole() const noexcept { return at_end_; }
-  /// Of the rows held.
+  /// Volume of the rows held.
   RowVolume const& held() const noexcept { return held_; }
-  /// Of the file, from what has been read of it.
+  /// Volume of the file, estimated from what has been read of it.
   RowVolume estimated_volume() const noexcept;
   /// The whole table, as it is in the file. Its rows are held further on, unless is_stored: then it is given once.
   /// Requires is_whole.
@@ -66,12 +66,12 @@ class TableInput {
   }
   /// The next rows, those held first; nullptr: there are none. Not to be mixed with handing over.
   Result<std::shared_ptr<arrow::RecordBatch>> next_rows();
-  /// What next_rows gave last comes once more.
+  /// Has the rows that next_rows gave last come once more.
   void put_back(io::ArrowBatches batches);
   /// Makes a table of what next_rows gave.
   Result<Table> rows_to_table(io::ArrowBatches batches) const;
 
-  /// From here on the rows are handed over, not held: those held first, then the rest of the file.
+  /// Has rows handed over from now on, not held: those held first, then the rest of the file.
   Result<void> start_handing_over();
   /// Schema of what is handed over: without dictionaries.
   std::shared_ptr<arrow::Schema> const& spilled_schema() const noexcept { return dictionaries_->spilled_schema(); }
@@ -79,10 +79,10 @@ class TableInput {
   DictionaryColumns& dictionaries() noexcept { return *dictionaries_; }
   DictionaryColumns const& dictionaries() const noexcept { return *dictionaries_; }
   Result<std::shared_ptr<arrow::RecordBatch>> hand_over();
-  /// To be called once, when all has been handed over. Returns the bytes of dictionaries, which stay in memory.
+  /// Ends handing over, once all rows have been. Returns the bytes of dictionaries, which stay in memory.
   Result<std::uint64_t> finish();
   std::uint64_t rows_handed_over() const noexcept { return rows_handed_over_; }
-  /// Of the file, so far.
+  /// Rows of the file that have been read so far.
   std::uint64_t rows_read() const noexcept { return read_.rows; }
   /// Makes a table of batches that came back from spill files. Requires finish.
   Result<Table> to_table(io::ArrowBatches batches) const;

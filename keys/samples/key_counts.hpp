@@ -26,7 +26,7 @@ struct Frequencies {
     twice += count == 2 ? 1 : 0;
     heaviest = std::max(heaviest, count);
   }
-  /// Those of another part of the sample, without a key in common.
+  /// Adds the frequencies of another part of the sample, without a key in common.
   void add(Frequencies const& other) noexcept {
     distinct += other.distinct;
     once += other.once;

@@ -28,7 +28,7 @@ constexpr std::uint64_t kFewKeys = std::uint64_t{1} << 14;
 /// Hashes that are asked for ahead of the one that is counted.
 constexpr std::size_t kHashesAhead = 16;
 
-/// Which bins have been hit.
+/// The bins that have been hit.
 class Bins {
  public:
   Bins() : words_(kAttributeBins / 64) {}
@@ -255,7 +255,7 @@ class Sampler {
     return total;
   }
 
-  /// Of the hashes whose upper `bits` are `part`.
+  /// Frequencies of the hashes whose upper `bits` are `part`.
   static Result<Frequencies> part_frequencies(std::span<std::uint64_t const> all, std::size_t part,
                                               std::uint32_t bits) {
     GARUDA_TRY_ASSIGN(auto buffer, AlignedBuffer::allocate(static_cast<std::int64_t>(all.size_bytes())));
@@ -279,7 +279,7 @@ class Sampler {
   std::vector<CodeRange> ranges_;
 };
 
-/// What numbered columns tell without a look at their rows, where there can be few groups only.
+/// The sample of dictionary-encoded columns with few groups at most, without a look at their rows.
 std::optional<KeySample> sample_of_numbers(std::vector<AttributeReader> const& readers,
                                            std::vector<RowBlock> const& blocks) {
   KeySample sample;

@@ -14,7 +14,7 @@ namespace {
 constexpr std::uint64_t kDrawn = std::uint64_t{1} << 13;
 constexpr std::uint64_t kCompared = std::uint64_t{1} << 18;
 constexpr std::uint64_t kMatchRunRows = 64;
-/// Of small sides every fourth key would do: the sample is to cost little beside the join.
+/// At most every fourth key of a small side is looked at: the sample is to cost little beside the join.
 constexpr std::uint64_t kSmallestShare = 4;
 constexpr std::uint32_t kFilterBits = 17;
 

@@ -186,7 +186,7 @@ class DeviceMeasurement {
     return lanes();
   }
 
-  /// What every query pays before its first pass: a lane with one block of memory and one submission.
+  /// Measures the start of every query: a lane with one block of memory and one submission.
   Result<void> lanes() {
     std::vector<double> samples_ns;
     for (int i = 0; i < repetitions(); ++i) {
@@ -235,7 +235,7 @@ class DeviceMeasurement {
     return team_copies();
   }
 
-  /// Of as many bytes as a column of a table that is worth sending there.
+  /// Measures copies of as many bytes as a column of a table that is worth sending there.
   Result<void> team_copies() {
     auto const bytes = is_software() ? kSoftwareCopyBytes : kTeamCopyBytes;
     auto const threads = std::clamp(std::thread::hardware_concurrency(), 1U, vk::kMostStreamingThreads);

@@ -342,7 +342,7 @@ class HostMeasurement {
     }
   }
 
-  /// What another sum adds: as much as one to distinct keys alone, at least a tenth of them.
+  /// Adds the cost of another sum: as much as one adds to distinct keys alone, at least a tenth of them.
   void add_sum_rates(GroupTimes const& both, GroupTimes const& keys) {
     for (std::size_t s = 0; s < kGroups.size(); ++s) {
       auto const sum_ns = std::max(*both.many[s] - *keys.many[s], *keys.many[s] / 10);

@@ -16,7 +16,7 @@ namespace garuda::calibrate {
 
 /// Nanoseconds from which on a run is long enough to be trusted.
 inline constexpr double kTrustedNs = 20e6;
-/// What measuring the host, or a device, is to take at most: what is late is measured in one run a rate.
+/// The longest that measuring the host, or a device, is to take: late rates are measured in one run each.
 inline constexpr std::chrono::seconds kMostMeasuring{10};
 /// Other work on the machine only ever slows a run down: the fastest is the one that was disturbed least.
 inline constexpr int kRepetitions = 5;
@@ -45,7 +45,7 @@ class MeasuringTime {
   /// Runs of a rate: fewer where it is late.
   int repetitions(double share) const { return is_late(share) ? 1 : kRepetitions; }
 
-  /// To be asked before every run. Errors: cancelled; limit_exceeded once the time is over.
+  /// Checks before every run whether to go on. Errors: cancelled; limit_exceeded once the time is over.
   Result<void> check() const;
 
  private:

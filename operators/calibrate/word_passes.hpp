@@ -9,7 +9,7 @@
 
 namespace garuda::calibrate {
 
-/// What a pass does with each word.
+/// The access of a pass to each word.
 enum class WordAccess : std::uint8_t {
   stream,  ///< copies it
   random,  ///< reads one at a random position, writes in order

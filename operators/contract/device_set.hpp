@@ -55,7 +55,7 @@ class DeviceSet {
   virtual std::span<DeviceInfo const> devices() const noexcept = 0;
   /// Traits of Vulkan device `index`, known without opening it; nullptr of others.
   virtual vk::DeviceTraits const* vulkan_traits(std::size_t index) const = 0;
-  /// What is known of the speed of Vulkan devices and host.
+  /// Known speeds of Vulkan devices and host.
   virtual rates::CalibrationStore const& calibrations() const noexcept = 0;
   /// Opens a device on first use. Errors: no_device, device_failure. Thread-safe.
   virtual Result<OpenDevice*> open(std::size_t index) = 0;

@@ -29,7 +29,7 @@ struct KeyWords {
   std::uint32_t hash_count = 1;                       ///< 1, 2 or 4
 };
 
-/// All rows are one group.
+/// Keys of a group-by without keys: all rows are one group.
 struct NoKeys {};
 
 /// Some or all rows of a partition, 1 to kMaxPassRows of them. The spans outlive the kernel.
@@ -115,7 +115,7 @@ struct AggregateInput {
   keys::ColumnOrder const* order = nullptr;  ///< of bytes
 };
 
-/// Of groups: many where there are many.
+/// Words of groups, of which there may be many.
 using Words = KeptVector<std::uint64_t>;
 
 /// Exact sums of floats. The finite values of group g add up to
@@ -175,7 +175,7 @@ class GroupByKernel {
   virtual Result<AggregateState> aggregate(AggregateInput const& input) = 0;
 };
 
-/// Which of a group's values kListState needs: others may be left out.
+/// The values of a group that kListState needs: others may be left out.
 struct ListBound {
   std::uint32_t most = 0;  ///< so many of them; 0: all
   bool least = false;      ///< the least ones, else the greatest
@@ -183,7 +183,7 @@ struct ListBound {
   friend bool operator==(ListBound const&, ListBound const&) = default;
 };
 
-/// What is wanted of a column of the whole table.
+/// States that are wanted of a column of the whole table.
 struct StateRequest {
   ValueKind kind = ValueKind::none;
   StateSet states = kCountState;
@@ -209,7 +209,7 @@ struct SliceRows {
   }
 };
 
-/// What an AggregateInput of a table's rows refers to.
+/// Memory that an AggregateInput of a table's rows refers to.
 struct SliceValues {
   AlignedBuffer values;    ///< empty when they are borrowed from the table
   AlignedBuffer validity;  ///< empty when no value is null
@@ -244,7 +244,7 @@ struct TableBlock {
 struct WholeTable {
   std::uint64_t num_rows = 0;
   std::variant<NoKeys, KeySpan> keys;  ///< in the order of rows, min and max known
-  /// Of keys of several words: those behind the first one, which is KeySpan's, in the order of rows, too. Rows are
+  /// Words of keys behind the first one, which is KeySpan's, in the order of rows, too. Rows are
   /// equal when all words are; the first one tells nearly all others apart.
   std::vector<std::span<std::uint64_t const>> more_words;
   std::vector<keys::WordPart>
@@ -278,7 +278,7 @@ class WholeGroupBy {
   virtual Result<GroupPart> part(std::size_t index) = 0;
 };
 
-/// What a whole group-by is opened with.
+/// Options of a whole group-by.
 struct WholeGroupByOptions {
   Grouping grouping = Grouping::direct;  ///< not `automatic`, not `slices`
   Control const* control = nullptr;
@@ -295,7 +295,7 @@ class GroupByBackend {
   virtual Result<std::unique_ptr<GroupByKernel>> begin(GroupSlice const& slice, std::uint32_t lane) = 0;
 };
 
-/// What a backend is opened with. References outlive the backend.
+/// Options of a backend. References outlive the backend.
 struct GroupByBackendOptions {
   GroupByTuning tuning;  ///< after planning; `automatic` means: choose per slice
   std::uint32_t lanes = 1;

@@ -59,7 +59,7 @@ class JoinKernel {
   /// 0.
   virtual Result<MarkBitmap> mark(Side side) = 0;
 
-  /// The same, added to the marks of the whole side, in which row 0 of the slice is row `first`. Kernels of several
+  /// Adds mark() to the marks of the whole side, in which row 0 of the slice is row `first`. Kernels of several
   /// lanes may add to the same marks.
   virtual Result<void> add_marks(Side side, RowMarks& marks, std::uint64_t first) {
     GARUDA_TRY_ASSIGN(auto const bitmap, mark(side));
@@ -77,7 +77,7 @@ class JoinBackend {
   virtual Result<std::unique_ptr<JoinKernel>> begin(JoinSlice const& slice, std::uint32_t lane) = 0;
 };
 
-/// What a backend is opened with. References outlive the backend.
+/// Options of a backend. References outlive the backend.
 struct BackendOptions {
   JoinTuning tuning;  ///< after planning; `automatic` means: choose per slice from its statistics
   std::uint32_t lanes = 1;

@@ -15,7 +15,7 @@ struct KindRow {
   contract::JoinParts parts;
 };
 
-/// In the order of JoinKind.
+/// The kinds, in the order of JoinKind.
 constexpr std::array kKinds{KindRow{"inner", {true, SideRows::none, SideRows::none}},
                             KindRow{"left", {true, SideRows::unmatched, SideRows::none}},
                             KindRow{"right", {true, SideRows::none, SideRows::unmatched}},

@@ -62,7 +62,7 @@ class RowMarks {
     }
   }
 
-  /// Once no thread sets bits any more.
+  /// The number of marks, once no thread sets bits any more.
   std::uint64_t count() const noexcept {
     std::uint64_t ones = 0;
     for (auto const word : words_) ones += static_cast<std::uint64_t>(std::popcount(word));

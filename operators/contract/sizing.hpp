@@ -17,7 +17,7 @@ inline constexpr std::uint64_t kLargestChunkRows = std::uint64_t{1} << 19;
 inline constexpr std::uint64_t kSmallestChunkRows = 1024;
 /// Where so many rows take more, a chunk has fewer: values may have megabytes each.
 inline constexpr std::uint64_t kSmallestChunkBytes = std::uint64_t{4} << 20;
-/// Of a batch that a lane of the host makes, where its rows are wide: as many wait for the consumer, and memory that
+/// Most bytes of a batch of wide rows that a lane of the host makes: as many wait for the consumer, and memory that
 /// nobody has used yet costs more than filling it.
 inline constexpr std::uint64_t kLargestBatchBytes = std::uint64_t{16} << 20;
 /// Tasks of the CPU path: several a lane, so that lanes end together, but not so small that batches get tiny.

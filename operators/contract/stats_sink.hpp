@@ -23,7 +23,7 @@ inline constexpr std::string_view kSubmissions = "submissions";
 inline constexpr std::string_view kLongestSubmission = "longest_submission_us";
 inline constexpr std::string_view kLongestCompiling = "longest_compiling_submission_us";
 
-/// What a kernel did, added up by the backend over all its kernels: thread-safe.
+/// Takes times, bytes and counters of kernels, which the backend adds up over all its kernels: thread-safe.
 class StatsSink {
  public:
   virtual ~StatsSink() = default;

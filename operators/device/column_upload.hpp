@@ -54,7 +54,7 @@ class ColumnUpload {
   std::vector<vk::HostCopy> copies(std::uint64_t first, std::uint64_t rows) const;
   /// Whether the device reads in place all that is not made on the way.
   bool is_pinned(vk::Device& device) const;
-  /// Of the copies made so far: a row with a value of more words than its column's, the first of a table of which all
+  /// A row among the copies made so far with a value of more words than its column's, the first of a table of which all
   /// are made.
   std::optional<std::uint64_t> wide_row() const noexcept;
 

@@ -12,7 +12,7 @@
 
 namespace garuda::device {
 
-/// What the ways to join are priced by, but for the rows of the result. `counts`: only their number is wanted.
+/// The shape by which strategies are priced, but for the rows of the result. `counts`: only their number is wanted.
 /// Requires, as all here: both tables of `request` live on one device. Errors: limit_exceeded for a side beyond 2^31
 /// rows, those of compose_keys().
 Result<compute::ResidentJoinShape> resident_join_shape(resolve::JoinRequest const& request, bool counts);

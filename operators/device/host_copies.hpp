@@ -15,14 +15,14 @@
 
 namespace garuda::device {
 
-/// What was brought down for one query; its tables stay where they are when this moves.
+/// Tables that were brought down for one query; they stay where they are when this moves.
 class HostCopies {
  public:
   /// Copies columns of a table that lives on a device, in the order of its schema; blocks. The view is valid as long as
   /// this. Errors: out_of_memory, device_failure, cancelled.
   Result<TableView> add(TableView table, std::vector<std::size_t> columns, Control const& control);
 
-  /// For the plan: what was brought down, and why.
+  /// A note for the plan: what was brought down, and why.
   std::string note(std::string const& reason) const;
 
   /// Puts the copies before what the query did.

@@ -130,7 +130,7 @@ void DerivedValues::make(FactorValues const& values, std::size_t count, std::byt
     };
     return write_packed(column(0), column(1), count, state_.packed, out);
   }
-  // Of integers only what takes more than 64 bits is cut.
+  // Integers are cut only where they take more than 64 bits.
   auto const is_integer = [&](std::size_t f) {
     return part.powers[f] == 0 || type_row(type_of(f).id).family == TypeFamily::integer;
   };
@@ -174,7 +174,7 @@ void DerivedValues::make_packed(std::span<DerivedRow const> rows, std::byte* out
 }
 
 void DerivedValues::make_ranked(std::span<DerivedRow const> rows, std::byte* out) const {
-  // Of equal ranks the first row is the least word, or, as a complement, the greatest.
+  // The first row of equal ranks is the least word, or, as a complement, the greatest.
   auto const flip = (state_.states & contract::kMaxState) != 0 ? ~std::uint64_t{0} : 0;
   auto const& type = table_.schema()[*state_.second].type;
   for (std::size_t i = 0; i < rows.size(); ++i) {

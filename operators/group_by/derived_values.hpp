@@ -35,7 +35,7 @@ class DerivedValues {
 
   /// Writes the values of `rows`, of which there are at most kMostRows, in the state's kind.
   void make(std::span<DerivedRow const> rows, std::byte* out) const;
-  /// The same of products, from the values of each factor that the state has.
+  /// Writes products from the values of each factor that the state has.
   void make(FactorValues const& values, std::size_t count, std::byte* out) const;
 
   /// The columns that products are made of, none of 256 bits; none of other values.

@@ -38,7 +38,7 @@ class PartitionedGroupKeys {
   static Result<PartitionedGroupKeys> partition(keys::EncodedGroupKeys keys, partition::RadixDigit digit,
                                                 Control const& control);
 
-  /// What a slice refers to.
+  /// Memory that a slice refers to.
   struct Slice {
     std::vector<AlignedBuffer> words;
     contract::GroupSlice keys;
@@ -48,7 +48,7 @@ class PartitionedGroupKeys {
 
   contract::SliceRows rows(GroupTask const& task) const noexcept { return {task.begin, task.size(), &order_}; }
   std::vector<std::uint64_t> const& offsets() const noexcept { return order_.offsets; }
-  /// Of 32 bits, of a row's keys in slices; 0: they are packed, or there are none.
+  /// Words of 32 bits of a row's keys in slices; 0: they are packed, or there are none.
   std::uint32_t num_words() const noexcept { return static_cast<std::uint32_t>(2 * keys_.words.size()); }
 
  private:

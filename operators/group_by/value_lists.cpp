@@ -20,7 +20,7 @@ namespace {
 /// Groups whose lists one task sorts.
 constexpr std::uint64_t kSortedGroups = std::uint64_t{1} << 12;
 
-/// What a column of lists keeps alive.
+/// Memory that a column of lists keeps alive.
 struct ListMemory {
   std::vector<std::int32_t> offsets{0};
   std::vector<std::uint8_t> validity;

@@ -94,7 +94,7 @@ ArrayView const& ValueReader::array(std::size_t part) const noexcept {
   return table_.batch(parts_[part]).columns[*state_.column];
 }
 
-/// That of `row`; behind the last row the number of parts.
+/// The part of `row`; behind the last row the number of parts.
 std::size_t ValueReader::part_of(std::int64_t row) const noexcept {
   return static_cast<std::size_t>(std::upper_bound(first_rows_.begin(), first_rows_.end(), row) - first_rows_.begin() -
                                   1);

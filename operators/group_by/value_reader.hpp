@@ -46,7 +46,7 @@ class ValueReader {
   /// See TableValues::reads_row_ids.
   bool reads_row_ids() const noexcept;
 
-  /// Of values compared by their bytes; else nullptr.
+  /// The order of values that are compared by their bytes; else nullptr.
   keys::ColumnOrder const* order() const noexcept { return order_.get(); }
 
   /// Host memory held, in bytes.

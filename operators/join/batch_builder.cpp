@@ -40,7 +40,7 @@ void copy_elements(std::byte const* from, std::uint32_t width, Index const* at, 
 /// Elements that are asked for ahead of those scattered over memory: more than a core looks ahead by itself.
 constexpr std::size_t kAhead = 32;
 
-/// The same of elements far apart. Requires: `at` goes on for kAhead indices, of whatever value, behind `count`.
+/// Copies elements far apart. Requires: `at` goes on for kAhead indices, of whatever value, behind `count`.
 template <class Index>
 void fetch_elements(std::byte const* from, std::uint32_t width, Index const* at, std::size_t count, std::byte* out) {
   visit_width(width, [&](auto bytes) {
@@ -81,7 +81,7 @@ Result<AlignedBuffer> packed(std::vector<std::uint8_t>& flags) {
   return bits;
 }
 
-/// More than is expected, so that a column seldom has to grow.
+/// Room in expected bytes: more than expected, so that a column seldom has to grow.
 constexpr double kSlack = 1.02;
 
 }  // namespace
@@ -124,7 +124,7 @@ ArrayView CellStrings::view(std::uint64_t first, std::int64_t rows) const noexce
   return view;
 }
 
-/// What a batch is made of beside gathered columns; several views of it where it is cut.
+/// Columns of a batch beside gathered ones; several views refer to them where the batch is cut.
 struct BatchBuilder::Values {
   std::vector<AlignedBuffer> columns;
   std::vector<CellStrings> strings;
@@ -210,7 +210,7 @@ void BatchBuilder::append_sole(std::span<std::uint32_t const> build_rows, std::u
   append_positions(build_rows.size(), bases, probe);
 }
 
-/// Until it is said otherwise, rows that are to be appended have both sides.
+/// Marks rows that are to be appended as rows of both sides, until it is said otherwise.
 void BatchBuilder::expect_present(std::size_t count) {
   for (auto const side : {Side::left, Side::right})
     if (sources_.of(side).may_be_null) rows_of(side).present.resize(size_ + count, 1);
@@ -277,7 +277,7 @@ void BatchBuilder::resolve(Side side, std::size_t count, std::uint64_t base) {
   rows.batch_wide.insert(rows.batch_wide.end(), rows.wide.begin(),
                          rows.wide.begin() + static_cast<std::ptrdiff_t>(count));
   if (!rows.has_nulls) return;
-  // Of a row of nulls -1.
+  // A row of nulls has id -1.
   auto* const ids = rows.batch_wide.data() + size_;
   auto const* const present = rows.present.data() + size_;
   for (std::size_t i = 0; i < count; ++i) ids[i] |= std::int64_t{present[i]} - 1;

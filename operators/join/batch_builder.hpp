@@ -69,7 +69,7 @@ class BatchSources {
     PartitionedTable side;
     bool wants_rows = false;
     bool may_be_null = false;  ///< rows of the other side come without one of this side
-    /// Of each batch, then the number of rows, where results can refer to the table's columns; else empty.
+    /// First row of each batch, then the number of rows, where results can refer to the table's columns; else empty.
     std::vector<std::uint64_t> first_rows;
     std::vector<std::size_t> gathered_columns;
     std::optional<Gatherer> gatherer;
@@ -124,7 +124,7 @@ class CellStrings {
 
   /// Ends the column, if there is one.
   void finish() noexcept;
-  /// Its rows from `first` on; refers to this. Requires: finish() was called.
+  /// The column's rows from `first` on; refers to this. Requires: finish() was called.
   ArrayView view(std::uint64_t first, std::int64_t rows) const noexcept;
 
  private:
@@ -160,7 +160,7 @@ class BatchBuilder {
 
   /// Begins a batch of at most `rows` rows. Errors: out_of_memory.
   Result<void> start(std::uint64_t rows) { return start(rows, std::nullopt); }
-  /// The same of a batch that takes rows of `side` one after the other, from position `first` on, where the result can
+  /// Begins a batch that takes rows of `side` one after the other, from position `first` on, where the result can
   /// refer to the columns of that side's table. Then it has no more rows than a batch of the table has left.
   Result<void> start_sharing(std::uint64_t rows, Side side, std::uint64_t first);
   /// The position that a batch so begun takes next; nullopt: it takes any.
@@ -174,7 +174,7 @@ class BatchBuilder {
   /// `probe`: the side whose positions ascend; keys, equal on both, are read there.
   /// Requires: there is room.
   void append(std::span<contract::RowPair const> pairs, PositionBases bases, Side probe);
-  /// The same of consecutive probe rows from `first_probe` on, as JoinKernel::sole_matches has them: the probe side's
+  /// Appends consecutive probe rows from `first_probe` on, as JoinKernel::sole_matches has them: the probe side's
   /// columns are copied as a whole, or shared. Requires: each has a match, or the probe side's unmatched rows are
   /// placed.
   void append_sole(std::span<std::uint32_t const> build_rows, std::uint64_t first_probe, PositionBases bases,
@@ -185,7 +185,7 @@ class BatchBuilder {
   Result<std::vector<Batch>> finish();
 
  private:
-  /// What one side contributes to the pairs of an append, and the row ids of the batch.
+  /// One side's part in the pairs of an append, and the row ids of the batch.
   struct SideRows {
     std::vector<std::uint32_t> positions;  ///< of the keys, from the base
     std::optional<std::uint64_t> first;    ///< of positions that are consecutive

@@ -23,7 +23,7 @@ struct TestedSide {
   bool words_moved = false;
 };
 
-/// What a join with a condition asks of every slice. References outlive the kernels.
+/// Questions of a join with a condition to every slice. References outlive the kernels.
 struct TestedJoin {
   expr::PairCondition const& condition;
   TestedSide left;

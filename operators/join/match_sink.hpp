@@ -1,4 +1,4 @@
-// What becomes of the matches of a join: one class for each thing that a kind of join wants, fed with the kernels of
+// Sinks of a join's matches: one class for each result that a kind of join wants, fed with the kernels of
 // slices.
 #pragma once
 
@@ -32,7 +32,7 @@ class MatchSink {
   /// none of them is left for the unmatched rows. Called before it.
   virtual Result<bool> gives_all(Side, contract::JoinKernel&, run::SliceTask const&) { return false; }
 
-  /// After the last slice of the task.
+  /// Called after the last slice of the task.
   virtual Result<void> finish() { return {}; }
 };
 

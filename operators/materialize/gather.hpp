@@ -57,7 +57,7 @@ class Gatherer {
   /// Works in the calling thread's TBB arena; blocks until done.
   /// Requires: -1 <= row id < rows of the table. Errors: out_of_memory; limit_exceeded for values too long for views.
   Result<GatherResult> gather(std::span<std::int64_t const> row_ids) const;
-  /// As above, for tables of at most 2^32 rows and without null rows.
+  /// gather() for tables of at most 2^32 rows and without null rows.
   Result<GatherResult> gather(std::span<std::uint32_t const> row_ids) const;
 
  private:

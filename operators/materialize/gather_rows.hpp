@@ -189,7 +189,7 @@ class RowSelection {
     return ones;
   }
 
-  /// The same for loops that look up what is scattered over memory: calls ask(i, batch, row) some rows before
+  /// Visits rows for loops that look up elements scattered over memory: calls ask(i, batch, row) some rows before
   /// on_row(i, batch, row).
   template <class Ask, class OnRow, class OnNull>
   void visit_ahead(std::int64_t begin, std::int64_t end, Ask ask, OnRow on_row, OnNull on_null) const {

@@ -45,7 +45,7 @@ struct ReferredBytes {
   ViewBuffers list;                                 ///< of the above
 };
 
-/// What views of a column's values refer to; numbers the buffers of its parts in `strings`. `owners`: of the parts.
+/// Memory that views of a column's values refer to; numbers the buffers of its parts in `strings`, which have `owners`.
 std::shared_ptr<ReferredBytes const> referred_bytes(std::span<ArrayView const> parts, std::span<StringPart> strings,
                                                     ValueLayout layout,
                                                     std::span<std::shared_ptr<void const> const> owners);

@@ -1,4 +1,4 @@
-// What a gathered value of a column takes.
+// Memory that a gathered value of a column takes.
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,4 @@
-// Which side of a join has keys that repeat less.
+// Says which side of a join has keys that repeat less.
 #pragma once
 
 #include <optional>

@@ -27,7 +27,7 @@ std::vector<Word> sampled(std::span<Word const> words) {
   return keys;
 }
 
-/// What a sample of so many keys holds.
+/// The content of a sample of so many keys.
 struct Sample {
   std::uint64_t keys = 0;
   keys::Frequencies frequencies;

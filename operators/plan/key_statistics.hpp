@@ -1,4 +1,4 @@
-// What a sample of the keys tells the planner of a join.
+// Statistics of a join's keys from a sample, for the planner.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@ namespace garuda::plan {
 /// Most keys that are looked at.
 inline constexpr std::uint64_t kSampledKeys = std::uint64_t{1} << 12;
 
-/// Of one side. Estimates: never more than the rows, or the range of the keys.
+/// Statistics of one side's keys, estimated: never more than the rows, or the range of the keys.
 struct KeyStatistics {
   /// Different keys: of those that rows may have been drawn from (keys::Frequencies) the ones that so many rows
   /// draw; rows when the sample repeats none.

@@ -12,7 +12,7 @@
 namespace garuda::plan {
 namespace {
 
-/// Those of a device in the order of preference, where they cost the same.
+/// The table of paths; those of a device come in the order of preference, for when they cost the same.
 std::vector<contract::PathRow const*>& rows() {
   static std::vector<contract::PathRow const*> all{&cpu::kCpuPath, &graphics::kGraphicsPath, &placement::kComputePath,
                                                    &cuda::kCudaPath};

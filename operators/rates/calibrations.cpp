@@ -23,7 +23,7 @@ using Json = nlohmann::ordered_json;
 constexpr char const* kFormat = "garuda calibration";
 /// Grows whenever a rate is added, dropped or measured otherwise.
 constexpr std::uint32_t kFormatVersion = 3;
-/// What is larger is not ours.
+/// A larger file is not ours.
 constexpr std::uintmax_t kLargestFile = std::uintmax_t{1} << 20;
 
 template <class Rates>

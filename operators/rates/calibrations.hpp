@@ -37,7 +37,7 @@ std::string file_name(Subject const& subject);
 /// Folder of calibrations: calibration/ in the cache folder; nothing where there is no cache folder.
 std::optional<std::filesystem::path> default_folder();
 
-/// What was found in a file. Without rates and note there is no file.
+/// The content of a file. Without rates and note there is no file.
 template <class Rates>
 struct Found {
   std::optional<Rates> rates;
@@ -73,9 +73,9 @@ class CalibrationStore {
   /// Reads the files of the host and of `devices` in `folder`. nullopt: nothing is read or kept.
   CalibrationStore(std::optional<std::filesystem::path> folder, std::span<vk::DeviceTraits const* const> devices);
 
-  /// Of device `index`: measured, or assumed by its type.
+  /// Rates of device `index`: measured, or assumed by its type.
   KnownRates<DeviceRates> device(std::size_t index) const;
-  /// Of the host with `threads` threads: measured with as many, scaled from what was measured with all, or assumed.
+  /// Rates of the host with `threads` threads: measured with as many, scaled from those of all threads, or assumed.
   KnownRates<HostRates> host(std::uint32_t threads) const;
   /// Why files were ignored.
   std::vector<std::string> notes() const;

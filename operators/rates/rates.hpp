@@ -1,5 +1,5 @@
-// What a device and the host can do a second: the unit prices of the planner. Plain values; one table names each of
-// them, for files, listings and checks.
+// Rates of a device and of the host, in units a second: the unit prices of the planner. Plain values; one table names
+// each of them, for files, listings and checks.
 #pragma once
 
 #include <array>
@@ -48,7 +48,7 @@ struct DeviceRates {
   double small_random_blends_per_s = 0;
   double small_ordered_blends_per_s = 0;
   double small_random_reads_per_s = 0;
-  // Of words at random positions in kCachedWords words, which a large cache holds. Optional likewise.
+  // Accesses to words at random positions in kCachedWords words, which a large cache holds. Optional likewise.
   double cached_reads_per_s = 0;
   double cached_atomics_per_s = 0;
 

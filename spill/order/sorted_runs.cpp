@@ -64,7 +64,7 @@ Result<void> RunMerger::fill() {
   return {};
 }
 
-/// What does not come behind the first of the batches to end is complete, and of each batch a slice.
+/// Merges the rows before the end of the batch that ends first: a slice of each batch.
 Result<BatchPtr> RunMerger::next() {
   GARUDA_TRY(fill());
   if (cursors_.empty()) return nullptr;
@@ -136,7 +136,7 @@ Result<void> SortedRuns::end_run() {
   return push(std::move(run), 0);
 }
 
-/// As many runs as are merged at once are left for the end: a pass less.
+/// Adds a run. As many runs as are merged at once are left for the end, which saves a pass.
 Result<void> SortedRuns::push(SpillFile run, std::size_t level) {
   if (levels_.size() <= level) levels_.resize(level + 1);
   std::vector<SpillFile> full;

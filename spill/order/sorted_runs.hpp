@@ -64,7 +64,7 @@ class SortedRuns {
 
   /// Errors: those of SpillFile; cancelled.
   Result<void> add(std::shared_ptr<arrow::RecordBatch> const& batch);
-  /// To be called once, after the last rows.
+  /// Ends the rows; called once, after the last.
   Result<void> finish();
   /// The next rows in order, nullptr after the last. Requires finish.
   Result<std::shared_ptr<arrow::RecordBatch>> next();

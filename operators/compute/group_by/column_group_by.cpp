@@ -108,7 +108,7 @@ Result<void> ColumnGroupBy::take_batches(ComputeContext& context) {
     DeviceRows rows;
     rows.rows = spec_.rows;
     rows.keys = keys_.words();
-    // Of the payload what this batch reads.
+    // The columns of the payload that this batch reads.
     std::vector<std::size_t> taken;
     auto const place = [&](std::size_t column) {
       auto const found = std::ranges::find(taken, column);

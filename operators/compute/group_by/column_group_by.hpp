@@ -11,7 +11,7 @@
 
 namespace garuda::compute {
 
-/// What is grouped. Columns stay in place while it runs.
+/// The columns that are grouped. They stay in place while it runs.
 struct ColumnGroupBySpec {
   std::uint64_t rows = 0;          ///< 1 to 2^30
   std::vector<DeviceValues> keys;  ///< none: one group of all rows
@@ -43,7 +43,7 @@ class ColumnGroupBy {
   Result<void> run(ComputeContext& context);
 
   std::uint64_t num_groups() const noexcept { return num_groups_; }
-  /// Of a sum that leaves its type; the columns are good all the same.
+  /// The overflow of a sum that leaves its type; the columns are good all the same.
   std::optional<DeviceSumOverflow> overflow() const noexcept { return overflow_; }
   std::vector<GroupedColumn> keys() const;
   std::vector<GroupedColumn> aggregates() const;

@@ -42,7 +42,7 @@ struct DeviceValues {
   bool has_nulls() const noexcept { return nulls != 0; }
 };
 
-/// What a column holds beside its nulls.
+/// The range of a column's values beside its nulls.
 struct ValueRange {
   bool has_values = false;
   std::uint64_t min = 0;  ///< ordered images (core/numbers/ordered_value.hpp)
@@ -74,7 +74,7 @@ class ColumnScan {
   std::vector<vk::Buffer> ranges_;
 };
 
-/// What a column of integers of more than 64 bits holds beside its nulls: in two's complement, low word first.
+/// The range of a column of integers of more than 64 bits beside its nulls: in two's complement, low word first.
 struct WideRange {
   using Number = std::array<std::uint64_t, 4>;
 

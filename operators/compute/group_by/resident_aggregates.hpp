@@ -49,7 +49,7 @@ struct FinalStep {
   std::uint32_t words = 2;            ///< of a value
 };
 
-/// What the passes compute, each state once, and what becomes of it.
+/// States that the passes compute, each once, and the aggregates that are made of them.
 struct AggregatePlan {
   std::vector<DeviceColumn> payload;  ///< columns that rows bring along
   std::vector<ResidentAggregate> states;

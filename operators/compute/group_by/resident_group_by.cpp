@@ -16,7 +16,7 @@ constexpr char const* kCollectPhase = "collect";
 
 // Partitions are laid out by how their groups vary: the mean and six times its square root.
 constexpr double kDeviations = 6;
-// Of a table in shared memory, at most; linear probing stays short.
+// Most that a table in shared memory is filled, so that linear probing stays short.
 constexpr double kMostFill = 0.62;
 // Workgroups that keep every multiprocessor of a large GPU busy; more of them merge more tables.
 constexpr std::uint64_t kManyWindows = 1024;
@@ -28,7 +28,7 @@ constexpr std::uint64_t kLeastWindowRows = std::uint64_t{1} << 13;
 // partitioned anyway, they take bits for tables of a third: 2^24 groups 1.021 ms instead of 1.264.
 constexpr std::uint32_t kTablesAtOnce = 2;
 constexpr std::uint32_t kSmallTablesAtOnce = 3;
-// Of workgroups with such small tables, of few rows each, and most rows of an invocation at a time.
+// Size of workgroups with such small tables, of few rows each, and most rows of an invocation at a time.
 constexpr std::uint32_t kSmallGroupSize = 512;
 constexpr std::uint32_t kMostSmallItems = 5;
 constexpr std::uint32_t kMostRadixBits = 24;
@@ -41,7 +41,7 @@ constexpr std::uint64_t kFewRows = std::uint64_t{1} << 18;
 constexpr std::uint64_t kLeastRowsShared = std::uint64_t{1} << 13;
 constexpr std::uint64_t kLeastTableSlots = std::uint64_t{1} << 14;
 constexpr std::uint32_t kCollectItems = 8;
-// What tables take of larger shared memories, too: more leaves too few workgroups resident.
+// Most bytes of tables, in larger shared memories, too: more would leave too few workgroups resident.
 constexpr std::uint32_t kMostTableBytes = std::uint32_t{48} << 10;
 // Rows of an invocation at a time are unrolled, which software drivers compile slowly and run no faster.
 constexpr std::uint32_t kGroupByItems = 8;
@@ -252,7 +252,7 @@ Result<ResidentGroupBy> ResidentGroupBy::create(ComputeContext& context, DeviceR
                       PartitionedSide::create(context, std::move(rows), group_by.grouping_.radix_bits));
   }
   GARUDA_TRY(group_by.take_table(context));
-  // Of an estimate, a little more.
+  // The number of groups is an estimate, so there is room for a few more.
   group_by.capacity_ = std::min(grouping.groups + grouping.groups / 8 + 1024, group_by.rows_.rows);
   GARUDA_TRY(group_by.take_targets(context));
   return group_by;

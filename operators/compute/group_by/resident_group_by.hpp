@@ -15,7 +15,7 @@ struct GroupRowsPush;
 
 namespace garuda::compute {
 
-/// What is computed of a payload column. Values are those of the shaders
+/// The function that is computed of a payload column. Values are those of the shaders
 /// (shaders/compute/group_by/group_states_layout.h).
 enum class ResidentFunction : std::uint8_t {
   none,
@@ -56,7 +56,7 @@ struct ResidentAggregate {
   std::size_t column = 0;                           ///< of the payload; counts of rows and first_row read none
   std::optional<std::size_t> nulls = std::nullopt;  ///< of the payload, one word: rows that take no part …
   std::uint32_t null_mask = 0;                      ///< … have any of these bits
-  /// Of sums of floats: positions (core/numbers/float_parts.hpp) that take part, and what bit 0 of the sum stands for.
+  /// Sums of floats have positions (core/numbers/float_parts.hpp) that take part, and a weight of the sum's bit 0.
   std::int32_t lowest_bit = 0;
   std::uint32_t first_position = 0;
   std::uint32_t last_position = ~std::uint32_t{0};

@@ -20,7 +20,7 @@ Result<contract::AggregateState> slice_states(ComputeContext& context, vulkan::D
 /// Device memory that it takes at most, beside ids, when every row is a group of its own. Bytes.
 std::uint64_t slice_states_bytes(std::uint64_t rows, std::uint32_t value_words) noexcept;
 
-/// Its passes for all states of each kind of values, with this tuning.
+/// Passes for all states of each kind of values, with this tuning.
 std::vector<vk::ComputePipelineSpec> slice_states_pipelines(ComputeTuning const& tuning);
 
 }  // namespace garuda::compute

@@ -16,7 +16,7 @@ class PipelineStore;
 
 namespace garuda::compute {
 
-/// What the kernel of a slice borrows from its backend. All outlive the kernel.
+/// Resources that the kernel of a slice borrows from its backend, and which outlive it.
 struct SliceResources {
   vk::Lane* lane = nullptr;
   vk::PipelineStore* pipelines = nullptr;

@@ -16,7 +16,7 @@ class KeyBoundsSearch {
  public:
   /// Errors: limit_exceeded, out_of_memory.
   static Result<KeyBoundsSearch> create(ComputeContext& context);
-  /// Of `rows` ≥ 1 keys of one or two words. Waits. Errors: device_failure, cancelled.
+  /// Finds the bounds of `rows` ≥ 1 keys of one or two words. Waits. Errors: device_failure, cancelled.
   Result<KeyBounds> find(ComputeContext& context, char const* phase, DeviceColumn keys, std::uint64_t rows);
 
  private:
@@ -43,7 +43,7 @@ class IndexedSide {
 
   Result<void> record(ComputeContext& context);
 
-  /// What was recorded; views this side.
+  /// The index that was recorded; views this side.
   KeyIndex const& index() const noexcept { return index_; }
   SortedSide const& sorted() const noexcept { return sorted_; }
   vk::Buffer const& entries() const noexcept { return entries_; }

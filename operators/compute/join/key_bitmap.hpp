@@ -53,7 +53,7 @@ class KeyBitmap {
 
   /// Records that the bitmap has the keys of `rows` and no others, those beyond its range left out.
   Result<void> record_keys(ComputeContext& context, BitmapRows const& rows);
-  /// The same; waits, and returns whether no two rows have the same key. Errors: device_failure, cancelled.
+  /// record_keys() that waits and returns whether no two rows have the same key. Errors: device_failure, cancelled.
   Result<bool> set_unique_keys(ComputeContext& context, BitmapRows const& rows);
   /// Records the marks of rows whose key the bitmap has: a bit a row, whole words of which are written.
   Result<void> record_marks(ComputeContext& context, BitmapRows const& rows, vk::Buffer const& marks) const;

@@ -32,7 +32,7 @@ struct OwnedResult {
   std::vector<vk::Buffer> right;
 };
 
-/// What the rows of a join are made of.
+/// The parts of which the rows of a join are made.
 enum class JoinedParts : std::uint8_t {
   columns,  ///< the key, and the payload of both sides
   numbers,  ///< the row numbers of both sides
@@ -77,7 +77,7 @@ class ResidentJoin {
                                      std::uint64_t expected_rows, ResidentJoinWay const& way,
                                      vk::MemoryArena* results = nullptr);
 
-  /// The same of sides that are partitioned already, both in as many partitions: their rows' numbers, or how many rows
+  /// Joins sides that are partitioned already, both in as many partitions: their rows' numbers, or how many rows
   /// there are. Requires: way.method is partitioned, without gathers and marks.
   static Result<ResidentJoin> create(ComputeContext& context, PartitionedSide left, PartitionedSide right,
                                      std::uint64_t expected_rows, ResidentJoinWay const& way);

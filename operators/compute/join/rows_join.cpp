@@ -18,7 +18,7 @@ constexpr char const* kJoinPhase = "join";
 // Rows of the result, a row of the larger side, from which the rows of a key are listed together. 2^22 x 2^22 rows with
 // 8 matches each take 0.36 to 0.50 ms on an H200 (2026-11) where they are chained.
 constexpr std::uint64_t kManyMatches = 2;
-// Of the tasks, where one dispatch of all might take too long; a power of two. The first dispatch does one share; each
+// Most shares of the tasks where one dispatch might take too long; a power of two. The first does one share; each
 // further one at most kGrowth times as many as the one before, and no more than that one's time allows: rows of a key
 // multiply, so that no estimate says what tasks take.
 constexpr std::uint32_t kMostShares = 1024;
@@ -202,7 +202,7 @@ Result<void> RowsJoin::record_rows(ComputeContext& context) {
   return context.dispatch_indirect(kJoinPhase, shape, push, dispatch_, 0, items_);
 }
 
-/// What each dispatch took says how many shares the next one does.
+/// The time of each dispatch says how many shares the next one does.
 Result<void> RowsJoin::record_shares(ComputeContext& context, PassShape const& shape, shaders::JoinRowsPush push) {
   auto const& tuning = context.tuning();
   // Waits for what was recorded, whose time is not that of the tasks.

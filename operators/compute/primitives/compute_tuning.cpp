@@ -26,16 +26,16 @@ constexpr ScatterTile kSoftwareTile{512, 8, 1, 0, true, false};
 // counts of a bin summed by several invocations (768 x 16: 0.90, 512 x 22 in one round 0.94).
 constexpr ScatterTile kLargeStableTile{1024, 12, 2, 5, true, true};
 constexpr ScatterTile kSmallStableTile{512, 8, 1, 0, true, true};
-// Of subgroups of 64, at most: of such groups of 1024 an invocation has 64 registers on AMD's GFX9, of which RADV (Mesa
+// Largest group of subgroups of 64: in groups of 1024 an invocation has 64 registers on AMD's GFX9, of which RADV (Mesa
 // 22.3.6) spills up to 1855 words in a group-by's pass and 250 in a scatter; of 512 it has 128 (2026-11).
 constexpr std::uint32_t kGroupSizeOfWideSubgroups = 512;
 // Invocations of a subgroup that a word of shared memory has a bit for.
 constexpr std::uint32_t kMaskLanes = 32;
 // Bins of a pass: counters of so many fit the least shared memory there is.
 constexpr std::uint32_t kMostPartitionBits = 10;
-// Of a join's list in shared memory, an invocation at least: more shared memory would leave fewer workgroups resident.
+// Least pairs an invocation in a join's list in shared memory: more memory would leave fewer workgroups resident.
 constexpr std::uint32_t kListedPairs = 2;
-// Of a group that scatters in stable order, at most.
+// Most subgroups of a group that scatters in stable order.
 constexpr std::uint32_t kMostStableSubgroups = 32;
 constexpr std::uint32_t kFewestTileItems = 4;
 // Readings before a missing tile is summed again: a software driver may run workgroups one after another.

@@ -34,7 +34,7 @@ struct JoinTile {
   friend bool operator==(JoinTile const&, JoinTile const&) = default;
 };
 
-/// What of a device shapes its passes, and shapes that tests change. Every workgroup size is a multiple of
+/// Traits of a device that shape its passes, and shapes that tests change. Every workgroup size is a multiple of
 /// `subgroup_size`.
 struct ComputeTuning {
   std::uint32_t subgroup_size = 32;

@@ -36,7 +36,7 @@ std::uint32_t chunks_each(std::uint64_t chunks, bool stable) {
   return static_cast<std::uint32_t>(std::clamp<std::uint64_t>(chunks / kCountGroups, 1, kMostChunksEach));
 }
 
-/// What the passes over keys are specialised by.
+/// Constants by which the passes over keys are specialised.
 struct RadixKind {
   RadixDigit digit;
   std::uint32_t key_words = 1;

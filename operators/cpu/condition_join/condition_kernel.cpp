@@ -97,7 +97,7 @@ contract::RowPair ConditionKernel::pair_of(std::uint32_t row, std::uint32_t posi
                                    : contract::RowPair{probe_row(row), build};
 }
 
-/// What each probe row finds in the index.
+/// Finds the range of the index for each probe row.
 Result<void> ConditionKernel::find_ranges() {
   if (!build_->index || !ranges_.empty() || probe_rows_ == 0) return {};
   std::vector<Positions> ranges(probe_rows_);
@@ -261,7 +261,7 @@ Result<void> ConditionKernel::mark_probe(contract::RowMarks& marks, std::uint64_
   });
 }
 
-/// All positions that some range has: ranges are put together first, so that none is gone through twice.
+/// Marks all positions that some range has. Ranges are put together first, so that none is gone through twice.
 Result<void> ConditionKernel::mark_ranges(contract::RowMarks& marks, std::uint64_t first) const {
   auto sorted = ranges_;
   std::ranges::sort(sorted, {}, &Positions::begin);

@@ -137,7 +137,7 @@ void RangeIndex::fill_buckets(std::uint32_t differing) {
   for (; next < buckets_.size(); ++next) buckets_[next] = size_;
 }
 
-/// Without a branch on what is compared: whether a word is below a bound cannot be foretold.
+/// Searches without a branch on what is compared: whether a word is below a bound cannot be foretold.
 template <class Word>
 std::uint32_t RangeIndex::search(std::uint64_t word) const noexcept {
   auto const* const words = words_.as<Word>();

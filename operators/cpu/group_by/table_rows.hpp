@@ -28,7 +28,7 @@ class FirstError {
     failed_ = true;
   }
   bool failed() const noexcept { return failed_; }
-  /// What was kept. Call when the threads are done.
+  /// The error that was kept. Call when the threads are done.
   Result<void> result() {
     if (error_) return tl::unexpected<Error>(std::move(*error_));
     return {};
@@ -111,7 +111,7 @@ class TableRows {
     return {};
   }
 
-  /// Those of rows within one batch.
+  /// Keys of rows within one batch.
   std::span<Word const> keys_of(contract::TableBlock const& rows) const {
     if (table_.key_parts.empty()) return keys_.subspan(rows.first, rows.count);
     auto const part = std::ranges::upper_bound(table_.key_parts, rows.first, {}, &keys::WordPart::first_row) - 1;

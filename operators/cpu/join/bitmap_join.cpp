@@ -129,7 +129,7 @@ class BitmapBackend final : public contract::JoinBackend {
     std::lock_guard const lock(mutex_);
     if (bits_ && keys_.data() == keys.data() && keys_.size() == keys.size()) return bits_;
     contract::PhaseTimer const phase(stats_, "build", keys.size_bytes(), keys.size());
-    // Of threads that set bits at random one bitmap would be a line that all of them wait for.
+    // Threads that set bits of one bitmap at random would wait for each other's lines, so each has its own.
     auto const words = contract::bitmap_words(right.max - right.min + 1);
     auto const most = std::max<std::uint64_t>(keys.size_bytes() / (8 * words), 1);
     std::vector<Bits> parts(std::min<std::uint64_t>(threads_, most),

@@ -52,7 +52,7 @@ struct BuildKeys {
   friend bool operator==(BuildKeys const&, BuildKeys const&) = default;
 };
 
-/// What the kernels of one lane use one after the other.
+/// Memory that the kernels of one lane use one after the other.
 template <class Word>
 struct LaneSpace {
   JoinTable<Word> table;
@@ -213,7 +213,7 @@ class CpuJoinKernel final : public contract::JoinKernel {
       write_runs(block * kProbeBlockRows, skipped, out);
   }
 
-  /// One build row at most for each probe row from `row` on, without a branch on whether there is one.
+  /// Writes one build row at most for each probe row from `row` on, without a branch on whether there is one.
   void write_unique(std::uint64_t row, std::uint64_t skipped, std::span<contract::RowPair> out) const {
     auto const* const found = space_.found.template as<Found>();
     for (; skipped > 0; ++row) skipped -= found[row] != 0 ? 1 : 0;

@@ -67,7 +67,7 @@ class JoinTable {
   Form form() const noexcept { return form_; }
   std::uint64_t num_slots() const noexcept { return num_slots_; }
 
-  /// What `find` found: 0 nothing, else 1 + the row of a unique table, 1 + the slot of another.
+  /// The result of `find`: 0 nothing, else 1 + the row of a unique table, 1 + the slot of another.
   using Found = std::uint32_t;
 
   /// Looks up `count` keys, at most kBlock: found[i] for keys[i].
@@ -165,7 +165,7 @@ class JoinTable {
   };
   Direct direct() const noexcept { return {min_, shift_}; }
 
-  /// Of values up to one behind the last key's.
+  /// Words of ranks of values up to one behind the last key's.
   static constexpr std::uint64_t num_rank_words(std::uint64_t last) noexcept {
     return (last + 1) / RankedKeys::kRankBits + 1;
   }
@@ -337,8 +337,8 @@ class JoinTable {
     return {};
   }
 
-  /// Without a branch on whether a key is there, which a core cannot foresee: one outside the range reads the slot
-  /// behind the last, which stays unused.
+  /// Finds keys without a branch on whether one is there, which a core cannot foresee: a key outside the range reads
+  /// the slot behind the last, which stays unused.
   void find_direct(Word const* keys, std::size_t count, Found* found) const noexcept {
     auto const* const slots = this->slots();
     auto const slot_of = [direct = direct(), last = num_slots_](Word key) {

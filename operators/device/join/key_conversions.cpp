@@ -20,7 +20,7 @@ constexpr std::int32_t kMostDigits = 18;
 
 TypeFamily family_of(DataType const& type) { return type_row(type.id).family; }
 
-/// What values of `from` are multiplied by to count what those of `to` do.
+/// The factor by which values of `from` become values of `to`.
 std::optional<std::uint64_t> factor_between(DataType const& from, DataType const& to) {
   auto const own = keys::value_scale(from);
   auto const common = keys::value_scale(to);

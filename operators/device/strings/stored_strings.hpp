@@ -44,7 +44,7 @@ bool is_stored_as_strings(DataType const& type) noexcept;
 Result<std::shared_ptr<Strings const>> strings_of_both(std::shared_ptr<Strings const> const& first,
                                                        std::shared_ptr<Strings const> const& second);
 
-/// For the passes that read `strings`, with their numbers among `among`, which has all their pieces.
+/// A view for passes that read `strings`, with their numbers among `among`, which has all their pieces.
 Result<compute::DeviceStrings> view_of(compute::ComputeContext& context, Strings const& strings, Strings const& among);
 
 }  // namespace garuda::device

@@ -130,7 +130,7 @@ class StringUpload::PieceBytes final : public vk::HostSource {
     return layout_ == ValueLayout::offsets32 ? static_cast<std::int32_t const*>(array.offsets)[at]
                                              : static_cast<std::int64_t const*>(array.offsets)[at];
   }
-  /// Of strings behind offsets.
+  /// Bytes of strings behind offsets.
   std::uint64_t bytes_of(ArrayView const& array, std::int64_t begin, std::uint64_t count) const {
     return static_cast<std::uint64_t>(offset(array, begin + static_cast<std::int64_t>(count)) - offset(array, begin));
   }
@@ -272,13 +272,13 @@ std::vector<vk::HostCopy> StringUpload::copies(vk::Buffer const& numbers) const 
 }
 
 std::shared_ptr<Strings const> outline_strings(TableView table, std::size_t column) {
-  /// Of a view, or a value of a dictionary.
+  /// Guessed bytes of a view, or of a value of a dictionary.
   constexpr double kGuessedBytes = 16;
   auto const& type = table.schema()[column].type;
   auto piece = std::make_shared<StringBytes>();
   piece->count = static_cast<std::uint64_t>(table.num_rows());
   if (type.id == TypeId::dictionary) {
-    // Of all batches together at least the largest.
+    // All batches together have at least as many values as the largest dictionary.
     piece->count = 0;
     for (std::size_t b = 0; b < table.num_batches(); ++b)
       if (auto const* const values = table.batch(b).columns[column].dictionary)

@@ -16,7 +16,7 @@
 
 namespace garuda::device {
 
-/// What goes up of one column; stays in place until its copies are done.
+/// The upload of one column of strings; stays in place until its copies are done.
 class StringUpload {
  public:
   /// Measures the column's strings, on the host, and takes device memory for them; the table outlives the upload.
@@ -28,7 +28,7 @@ class StringUpload {
   StringUpload& operator=(StringUpload const&) = delete;
   ~StringUpload();
 
-  /// Of the column there: a dictionary's indices may have become wider, as a gather's do.
+  /// The type of the column there: a dictionary's indices may have become wider, as a gather's do.
   DataType const& type() const noexcept { return type_; }
   std::shared_ptr<Strings const> const& strings() const noexcept { return strings_; }
   /// Whether rows refer to strings by codes, which go up, too; else each row has the string of its own number.
@@ -51,7 +51,7 @@ class StringUpload {
   std::unique_ptr<Codes> codes_;
 };
 
-/// What StringUpload would make of a column, without buffers. Lengths are those of rows, or guessed.
+/// An outline of the strings that StringUpload would make of a column. Lengths are those of rows, or guessed.
 std::shared_ptr<Strings const> outline_strings(TableView table, std::size_t column);
 
 }  // namespace garuda::device

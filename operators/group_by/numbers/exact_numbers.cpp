@@ -156,7 +156,7 @@ void write_float_powers(std::byte const* values, std::size_t count, bool squared
   }
 }
 
-/// Of integers, of which 64 bits hold one and 128 a square.
+/// Writes powers of integers, of which 64 bits hold one and 128 a square.
 template <class T>
 void write_integer_powers(std::byte const* values, std::size_t count, bool squared, std::int32_t first,
                           std::uint32_t bits, contract::ValueKind kind, std::byte* out) {

@@ -67,7 +67,7 @@ uvec2 enter(uint row) {
   return uvec2(slot, before);
 }
 
-// From rows counted beyond the first to where each key's list starts. Called by all, between barriers.
+// Makes the starts of keys' lists of the rows counted beyond the first. Called by all, between barriers.
 void place_lists() {
   uint first = thread_index() * kSlotsEach;
   uint sum = 0u;

@@ -1,7 +1,7 @@
 #version 450
 #extension GL_GOOGLE_include_directive : require
 // How many tasks each partition is: its build chunks times its probe chunks. A heavy partition becomes many, so that work
-// is dealt out evenly.
+// is divided evenly.
 //
 // Buffers: TasksPush, by address. Invocation: a partition each. Writes: task_counts. Overflow: more than 2^32 - 1 saturate.
 

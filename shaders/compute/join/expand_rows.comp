@@ -1,6 +1,6 @@
 #version 450
 #extension GL_GOOGLE_include_directive : require
-// The columns of all pairs, dealt out evenly whatever the skew: a workgroup finds the probe rows that its
+// The columns of all pairs, divided evenly whatever the skew: a workgroup finds the probe rows that its
 // pairs belong to, each pair its own among them.
 //
 // Buffers: ExpandRowsPush, by address. Invocation: kItems pairs each, kGroup apart. Writes: keys_out, the columns' targets.

@@ -30,7 +30,7 @@ void share_value(uint first, uint words, uint at, uvec2 value) {
   if (words > 1u) scratch[first + kChunk + at] = value.y;
 }
 
-// What the subgroup's probe rows found: pairs are numbered by invocation, then by item.
+// Matches of the subgroup's probe rows: pairs are numbered by invocation, then by item.
 struct Found {
   uint matches[kItems];  // first place | matches << kRowBits, 0 for none
   uint pairs[kItems];    // the first pair of each
@@ -96,7 +96,7 @@ void write_first(uint first, Found found) {
   }
 }
 
-// One word of another column, which is staged by place or by number of the probe row.
+// Writes one word of another column, which is staged by place or by number of the probe row.
 void write_staged(JoinedColumn column, uint word, uint first, Found found) {
   bool is_build = column.side == kFromBuild;
   uint ranks = 0u;

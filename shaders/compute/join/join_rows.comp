@@ -106,7 +106,8 @@ void share_values(uint first, uint words, uvec2 values[kItems]) {
   }
 }
 
-// From matches to positions among all pairs of the task, in any order of subgroups. Called by all; a barrier follows.
+// Makes positions among all pairs of the task of the matches, in any order of subgroups. Called by all; a barrier
+// follows.
 void place_matches(uint matches[kItems], out uint positions[kItems]) {
   bool repeats = false;
   [[unroll]] for (uint i = 0u; i < kItems; ++i) repeats = repeats || matches[i] >> kRowBits > 1u;
@@ -155,7 +156,7 @@ void stage(JoinedColumn column, uint word, JoinTask task) {
   barrier();
 }
 
-// One word of another column, where each probe row has one match at most.
+// Writes one word of another column, where each probe row has one match at most.
 void write_single(JoinedColumn column, uint word, JoinTask task, uint first, uint matches[kItems],
                   uint positions[kItems]) {
   uint values[kItems];
@@ -204,7 +205,7 @@ void write_listed_first(uint first, uint pairs) {
   }
 }
 
-// Another column of the listed pairs.
+// Writes another column of the listed pairs.
 void write_listed(JoinedColumn column, JoinTask task, uint first, uint pairs) {
   bool is_build = column.side == kFromBuild;
   uint begin = is_build ? task.build_begin : task.probe_begin;

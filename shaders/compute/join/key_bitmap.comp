@@ -57,7 +57,7 @@ void main() {
       if (slots[i] != kNoSlot) atomicOr(piece[slots[i] / 32u % kPieceWords], 1u << slots[i] % 32u);
   }
   barrier();
-  // Keys outside of the range, too, are dealt out by these bits.
+  // Keys outside of the range, too, are scattered by these bits.
   uint key = kWords == 1u ? InputWords(push.keys).at[chunk.begin] : Pairs(push.keys).at[chunk.begin].x;
   uint begin = (key & push.mask) / 32u / kPieceWords * kPieceWords;
   for (uint word = thread_index(); word < kPieceWords; word += kGroup)

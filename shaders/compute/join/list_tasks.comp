@@ -1,6 +1,6 @@
 #version 450
 #extension GL_GOOGLE_include_directive : require
-// Lists the tasks: a pair of chunks each, in the order of partitions, or dealt out to shares.
+// Lists the tasks: a pair of chunks each, in the order of partitions, or divided among shares.
 //
 // Buffers: TasksPush, by address. Invocation: a task each, of max_tasks. Writes: tasks, dispatch. Overflow: tasks past
 // max_tasks are not listed; num_tasks tells.

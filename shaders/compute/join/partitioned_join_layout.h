@@ -60,7 +60,7 @@ struct JoinedColumn {
 const uint kFromBuild = 0u;
 const uint kFromProbe = 1u;
 
-/// What a join that writes as it finds reports. The rows there are: cursor and rest.
+/// The report of a join that writes rows as it finds them. Their number is cursor + rest.
 struct JoinRowsState {
   uint cursor;    // rows that took places, some perhaps past the capacity; below 2^32 whatever happens
   uint rest_low;  // rows of tasks that take no places

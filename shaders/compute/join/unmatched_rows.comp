@@ -22,7 +22,7 @@ shared uint before[kBlockWords];  // rows that come before those of a word
 
 bool is_marked(uint row) { return (InputWords(push.marks).at[row / 32u] >> row % 32u & 1u) != 0u; }
 
-// Of the bitmap, or all; none past the end.
+// A word of the rows that are chosen by the bitmap, or of all; no rows past the end.
 uint chosen_word(uint begin) {
   if (begin >= push.num_rows) return 0u;
   uint bits = push.rows == kRowsAll ? 0xffffffffu : InputWords(push.marks).at[begin / 32u];

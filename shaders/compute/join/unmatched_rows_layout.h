@@ -6,12 +6,12 @@
 
 GARUDA_SHADER_BEGIN
 
-// Which rows come.
+// The rows that are written.
 const uint kRowsMarked = 0u;
 const uint kRowsUnmarked = 1u;
 const uint kRowsAll = 2u;
 
-// What a column of them gets.
+// The values that a column of them gets.
 const uint kUnmatchedCopy = 0u;  // the row's value
 const uint kUnmatchedFill = 1u;  // every word `value`
 const uint kUnmatchedBit = 2u;   // bit `value` of the row's word, as bit to_bit of a word that is else 0

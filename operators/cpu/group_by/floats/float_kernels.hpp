@@ -8,7 +8,7 @@
 
 namespace garuda::cpu {
 
-/// Of the bits of floats without their signs: the least that is not 0, less one, and the greatest.
+/// Bounds of the bits of floats without their signs: the least that is not 0, less one, and the greatest.
 struct Magnitudes {
   std::uint64_t least_less_one = ~std::uint64_t{0} >> 1;
   std::uint64_t largest = 0;
@@ -33,7 +33,7 @@ struct FloatKernels {
   void (*split_64)(void const* floats, std::size_t count, FloatSplit split, std::uint64_t* low, std::uint64_t* high);
 };
 
-/// Those of a set of instructions that this machine has.
+/// Kernels of a set of instructions that this machine has.
 FloatKernels const& float_kernels(InstructionSet set = best_instruction_set()) noexcept;
 
 FloatKernels const& float_kernels_baseline() noexcept;

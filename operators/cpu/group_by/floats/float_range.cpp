@@ -58,7 +58,7 @@ FixedPoint FloatRange::extent() const noexcept {
   return {lowest, std::max(largest_, 1U) - 1 - lowest};
 }
 
-/// Such that the sum of `num_rows` mantissas that are shifted so far has 127 bits.
+/// The shift by which the sum of `num_rows` mantissas has 127 bits.
 std::uint32_t FloatRange::most_shift(std::uint64_t num_rows) const noexcept {
   return 126 - mantissa_bits_ - static_cast<std::uint32_t>(std::bit_width(num_rows));
 }

@@ -21,13 +21,13 @@ struct FixedPoint {
 /// own FloatRange.
 class FloatRange {
  public:
-  /// Of rows [first, first + count) of `input`.
+  /// Adds the rows [first, first + count) of `input`.
   void add(contract::AggregateInput const& input, std::uint64_t first, std::uint64_t count);
   void add(FloatRange const& other) noexcept;
 
   /// nullopt when sums of `num_rows` values would not fit, or when there are infinities or NaNs.
   std::optional<FixedPoint> fixed_point(std::uint64_t num_rows) const noexcept;
-  /// The same with room on both sides for `num_rows` values of which these are a sample.
+  /// fixed_point() with room on both sides for `num_rows` values of which these are a sample.
   std::optional<FixedPoint> guess(std::uint64_t num_rows) const noexcept;
   /// Whether all values are where `point` has them.
   bool fits(FixedPoint point) const noexcept;
@@ -53,7 +53,7 @@ inline bool sums_floats(contract::StateRequest const& request) noexcept {
   return contract::is_float(request.kind) && (request.states & contract::kSumState) != 0;
 }
 
-/// Of floats where `point` has them, of `unit` (unit_exponent) and so many bits behind the exponent's; nullopt: they
+/// How to split floats that `point` holds, of `unit` (unit_exponent) and so many bits of mantissa; nullopt: they
 /// lie too far apart, a part of one may be subnormal, which a processor may have been told to take for zero, or a sum
 /// with a carrier infinite.
 std::optional<FloatSplit> float_split(FixedPoint point, std::uint32_t mantissa_bits, std::int32_t unit);

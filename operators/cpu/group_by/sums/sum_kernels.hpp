@@ -21,7 +21,7 @@ struct SumKernels {
   AddSumRows add_4;
 };
 
-/// Those of a set of instructions that this machine has.
+/// Kernels of a set of instructions that this machine has.
 SumKernels const& sum_kernels(InstructionSet set = best_instruction_set()) noexcept;
 
 SumKernels const& sum_kernels_baseline() noexcept;

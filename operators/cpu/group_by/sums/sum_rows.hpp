@@ -14,7 +14,7 @@
 
 namespace garuda::cpu {
 
-/// What is added up in a row of words: a column's values, or nullopt: rows.
+/// The addend in a row of words: a column's values, or nullopt: rows.
 using Summed = std::optional<std::size_t>;
 
 /// Whether a column's sums are wanted that cannot leave a word.
