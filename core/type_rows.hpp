@@ -30,6 +30,11 @@ struct TypeRow {
 
 TypeRow const& type_row(TypeId id) noexcept;
 
+/// Whether wider values of a type continue with their sign: signed integers, and what is stored as such.
+inline bool continues_by_sign(TypeId id) noexcept {
+  return type_row(id).is_signed && type_row(id).family != TypeFamily::interval;
+}
+
 /// True for the eight integer types, those that can index a dictionary.
 inline bool is_integer(TypeId id) noexcept { return type_row(id).family == TypeFamily::integer; }
 

@@ -22,6 +22,9 @@ struct OrderWords {
   std::variant<std::span<std::uint32_t const>, std::span<std::uint64_t const>> words;
   std::span<std::uint64_t const> valid{};  ///< bit i of word i / 64: row i has a value; empty: all have
   Location location{};                     ///< of both
+
+  /// Words have 64 bits, not 32.
+  bool is_wide() const noexcept { return std::holds_alternative<std::span<std::uint64_t const>>(words); }
 };
 
 /// One side of a comparison.

@@ -15,7 +15,6 @@
 #include "bench/workloads/random.hpp"
 #include "bench/workloads/words.hpp"
 #include "operators/compute/primitives/device_primitives.hpp"
-#include "operators/compute/primitives/device_scan.hpp"
 #include "operators/compute/primitives/radix_side.hpp"
 
 namespace garuda::bench {

@@ -9,8 +9,7 @@
 #include <utility>
 
 #include "operators/compute/group_by/column_group_by.hpp"
-#include "operators/compute/primitives/compute_lane.hpp"
-#include "operators/device/device_group_columns.hpp"
+#include "operators/compute/primitives/compute_context.hpp"
 #include "operators/device/strings/string_numbers.hpp"
 #include "operators/materialize/column_words.hpp"
 #include "operators/resolve/sum_overflow.hpp"
@@ -25,15 +24,9 @@ using StringKeyColumns = std::vector<StringKeyColumn>;
 
 /// Requires: the schema was checked. Halves are keys, or counted.
 compute::DeviceValues values_of(DeviceTableState const& table, std::size_t column) {
-  auto const& from = table.columns[column];
-  auto const& stored = table.stored[from.stored];
-  compute::DeviceValues values{{stored.buffer.address(), stored.words}, compute::DeviceValueKind::uint32, 0, 0};
-  if (from.strings == nullptr) values.kind = device_key_kind(table.schema[column].type).value();
-  if (from.nulls) {
-    values.nulls = table.stored[*from.nulls].buffer.address();
-    values.null_mask = std::uint32_t{1} << from.null_bit;
-  }
-  return values;
+  bool const is_string = table.columns[column].strings != nullptr;
+  return table.values(
+      column, is_string ? compute::DeviceValueKind::uint32 : device_key_kind(table.schema[column].type).value());
 }
 
 /// Of a key of strings the numbers; `made` keeps them.
@@ -43,7 +36,7 @@ Result<compute::DeviceValues> key_values(compute::ComputeContext& context, Devic
   auto const& from = table.columns[column];
   if (from.strings == nullptr || table.rows == 0) return values;
   GARUDA_TRY_ASSIGN(auto numbers, string_numbers(table, *from.strings, compute::kStringHashBits, control));
-  GARUDA_TRY_ASSIGN(auto keys, string_keys(context, table, from, *from.strings, std::move(numbers)));
+  GARUDA_TRY_ASSIGN(auto keys, string_keys(context, table, column, *from.strings, std::move(numbers)));
   values.column.address = keys.keys.address();
   made.push_back(std::move(keys));
   return values;
@@ -70,9 +63,8 @@ compute::DeviceAggregate aggregate_of(DeviceTableState const& table, resolve::Re
   if (found != places.end()) return aggregate;
   if (is_count) {
     // Its nulls alone are read.
-    auto const& nulls = table.columns[*column];
-    values.push_back(
-        {{}, compute::DeviceValueKind::uint32, table.stored[*nulls.nulls].buffer.address(), 1U << nulls.null_bit});
+    values.push_back(table.values(*column, compute::DeviceValueKind::uint32));
+    values.back().column = {};
   } else {
     values.push_back(values_of(table, *column));
   }
@@ -126,15 +118,12 @@ Result<void> keep(compute::ComputeContext& context, std::span<compute::GroupedCo
   result.arena = column_arena(*result.device.open.device, bytes);
   GARUDA_TRY(context.order_all(kKeepPhase));
   auto const copy = [&](vk::Buffer const& from, std::uint32_t words) -> Result<std::size_t> {
-    vk::BufferSpec spec;
-    spec.bytes = std::max<std::uint64_t>(count * words * materialize::kWordBytes, materialize::kWordBytes);
-    spec.name = "grouped column";
-    GARUDA_TRY_ASSIGN(auto kept, result.arena->buffer(spec));
+    GARUDA_TRY_ASSIGN(auto kept, take_column(result, words));
     if (count > 0) {
       GARUDA_TRY_ASSIGN(auto* const recorder, context.submissions().record(kKeepPhase));
-      recorder->copy(from.view(first * words * materialize::kWordBytes, spec.bytes), kept.view());
+      recorder->copy(from.view(first * words * materialize::kWordBytes, kept.buffer.bytes()), kept.buffer.view());
     }
-    result.stored.push_back({std::move(kept), words});
+    result.stored.push_back(std::move(kept));
     return result.stored.size() - 1;
   };
   for (auto const& column : columns) {
@@ -182,6 +171,46 @@ Result<void> fail_overflow(compute::ComputeContext& context, compute::ColumnGrou
 }
 
 }  // namespace
+
+Result<void> check_device_group_by(Schema const& schema, resolve::ResolvedGroupBy const& columns) {
+  auto const refuse = [&](std::size_t column, std::string_view what) {
+    return fail(ErrorCode::invalid_input,
+                fmt::format("{}: '{}' of type {}", what, schema[column].name, to_string(schema[column].type)));
+  };
+  for (auto const& aggregate : columns.aggregates)
+    if (aggregate.row->making != resolve::Making::column || aggregate.as_state)
+      return fail(ErrorCode::invalid_input,
+                  fmt::format("not computed of tables that are whole on a device: {}", aggregate.name));
+  for (auto const column : group_by_columns_used(columns))
+    if (!stored_words(schema[column].type))
+      return refuse(column, "a column cannot be kept on a device: its values have no fixed width there");
+  for (auto const key : columns.keys)
+    if (!is_stored_as_strings(schema[key].type) && !device_key_kind(schema[key].type))
+      return refuse(key, "keys on a device are not compared as this type is");
+  for (auto const& resolved : columns.aggregates) {
+    auto const column = columns.states[resolved.state].column;
+    if (!column || resolved.row->function == AggregateFunction::count) continue;
+    auto const& type = schema[*column].type;
+    if (resolved.row->finalise == nullptr)
+      return refuse(*column, "least and greatest values on a device are of numbers, dates, times and booleans");
+    if (!device_value_kind(type)) return refuse(*column, "values on a device are not aggregated as this type is");
+    bool const is_mean = resolved.row->function == AggregateFunction::mean;
+    if (is_mean && resolve::value_source(type).value_class == resolve::ValueClass::decimal && type.scale < 0)
+      return refuse(*column, "means on a device are of decimals with a scale of 0 or more");
+  }
+  return {};
+}
+
+std::vector<std::size_t> group_by_columns_used(resolve::ResolvedGroupBy const& columns) {
+  std::vector<std::size_t> used;
+  auto const add = [&](std::size_t column) {
+    if (std::ranges::find(used, column) == used.end()) used.push_back(column);
+  };
+  for (auto const key : columns.keys) add(key);
+  for (auto const& state : columns.states)
+    if (state.column) add(*state.column);
+  return used;
+}
 
 Result<DeviceTable> group_device_table(DeviceTableState const& table, resolve::ResolvedGroupBy const& columns,
                                        bool ordered, GroupByOptions const& options, contract::StatsSink& stats) {

@@ -8,7 +8,7 @@
 #include "core/type_rows.hpp"
 #include "keys/codes/key_types.hpp"
 #include "operators/compute/join/indexed_side.hpp"
-#include "operators/compute/primitives/compute_lane.hpp"
+#include "operators/compute/primitives/compute_context.hpp"
 #include "operators/compute/primitives/non_null_rows.hpp"
 
 namespace garuda::device {
@@ -71,19 +71,18 @@ Result<void> build_index(DeviceTableState& table, std::string const& name, Contr
   GARUDA_TRY_ASSIGN(auto const position, indexed_column(table, name));
   auto const& column = table.columns[position];
   if (find_index(table, column) != nullptr) return {};
-  auto const& stored = table.stored[column.stored];
+  auto const words = table.words(position);
   auto const& open = table.device.open;
   GARUDA_TRY_ASSIGN(auto const lane, compute::ComputeLane::open(*open.device, *open.pipelines, control, nullptr));
   auto& context = lane->context();
   DeviceTableState::Index index;
   index.column = column;
-  index.arena = column_arena(*open.device, table.rows * (stored.words + 3) * sizeof(std::uint32_t));
-  compute::DeviceRows rows{table.rows, {stored.buffer.address(), stored.words}, {}, true};
+  index.arena = column_arena(*open.device, table.rows * (words.words + 3) * sizeof(std::uint32_t));
+  compute::DeviceRows rows{table.rows, words, {}, true};
   std::optional<compute::NonNullRows> with_keys;
-  if (column.nulls && table.rows > 0) {
+  if (auto const nulls = table.nulls(position); nulls && table.rows > 0) {
     GARUDA_TRY_ASSIGN(with_keys, compute::NonNullRows::create(context, rows));
-    GARUDA_TRY_ASSIGN(rows,
-                      with_keys->copy(context, rows, {table.stored[*column.nulls].buffer.address(), column.null_bit}));
+    GARUDA_TRY_ASSIGN(rows, with_keys->copy(context, rows, *nulls));
   }
   if (rows.rows > 0) GARUDA_TRY(index_rows(context, std::move(rows), index));
   table.indexes.push_back(std::move(index));

@@ -11,10 +11,10 @@
 #include "expr/sides.hpp"
 #include "operators/compute/join/match_estimate.hpp"
 #include "operators/compute/join/resident_join.hpp"
-#include "operators/compute/primitives/compute_lane.hpp"
+#include "operators/compute/primitives/compute_context.hpp"
 #include "operators/device/device_result.hpp"
 #include "operators/device/device_table.hpp"
-#include "operators/device/join/compared_columns.hpp"
+#include "operators/device/join/device_condition.hpp"
 #include "operators/device/join/join_by_pairs.hpp"
 #include "operators/device/join/joinable_sides.hpp"
 #include "operators/device/join/joined_columns.hpp"
@@ -57,7 +57,7 @@ Result<void> shrink(compute::ComputeContext& context, DeviceTableState& result, 
       result.stored.push_back({{}, column.words});
       continue;
     }
-    GARUDA_TRY_ASSIGN(auto stored, take_column(result, result.rows, column.words));
+    GARUDA_TRY_ASSIGN(auto stored, take_column(result, column.words));
     GARUDA_TRY_ASSIGN(auto* const recorder, context.submissions().record(kShrinkPhase));
     recorder->copy(column.buffer.view(0, stored.buffer.bytes()), stored.buffer.view());
     result.stored.push_back(std::move(stored));
@@ -109,10 +109,10 @@ Result<void> join_marks(compute::ComputeContext& context, MovedSides const& side
   GARUDA_TRY_ASSIGN(auto unmatched, find_unmatched(context, sides.parts, {{Side::left, left.rows}}));
   result.rows = rows_of(unmatched);
   result.arena = column_arena(*result.device.open.device, result.rows * sides.result_row_bytes());
-  GARUDA_TRY_ASSIGN(auto keys, take_column(result, result.rows, sides.key_words));
+  GARUDA_TRY_ASSIGN(auto keys, take_column(result, sides.key_words));
   result.stored.push_back(std::move(keys));
   for (auto const& column : sides.left.rows().payload) {
-    GARUDA_TRY_ASSIGN(auto stored, take_column(result, result.rows, column.words));
+    GARUDA_TRY_ASSIGN(auto stored, take_column(result, column.words));
     result.stored.push_back(std::move(stored));
   }
   return write_rest(context, sides, unmatched, 0, result);

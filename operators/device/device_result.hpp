@@ -8,7 +8,7 @@
 
 #include "garuda/device_table.hpp"
 #include "garuda/run.hpp"
-#include "operators/compute/primitives/compute_lane.hpp"
+#include "operators/compute/primitives/compute_context.hpp"
 #include "operators/device/device_table.hpp"
 #include "operators/device/range_download.hpp"
 #include "operators/device/strings/string_download.hpp"

@@ -12,9 +12,8 @@
 
 #include "core/buffer.hpp"
 #include "garuda/run.hpp"
-#include "keys/codes/key_types.hpp"
-#include "operators/compute/primitives/compute_lane.hpp"
-#include "operators/compute/strings/string_numbers.hpp"
+#include "operators/compute/primitives/compute_context.hpp"
+#include "operators/compute/strings/device_strings.hpp"
 #include "operators/device/column_upload.hpp"
 #include "operators/device/device_index.hpp"
 #include "operators/device/range_download.hpp"
@@ -124,35 +123,17 @@ std::uint64_t limit_beside(RunOptions const& options, std::uint64_t bytes) noexc
   return limit == 0 ? 0 : std::max<std::uint64_t>(limit - std::min(limit, bytes), 1);
 }
 
-std::optional<std::uint32_t> device_words(DataType const& type) noexcept {
-  if (type.id == TypeId::boolean) return 1;
-  auto const width = byte_width(type);
-  if (type.id == TypeId::dictionary || width <= 0) return std::nullopt;
-  return static_cast<std::uint32_t>((static_cast<std::uint64_t>(width) + materialize::kWordBytes - 1) /
-                                    materialize::kWordBytes);
-}
-
-std::optional<std::uint32_t> stored_words(DataType const& type) noexcept {
-  return is_stored_as_strings(type) ? std::optional(1U) : device_words(type);
-}
-
-std::uint32_t device_key_words(DataType const& common) noexcept {
-  // Decimals of more words have to fit two.
-  return std::min(device_words(common).value_or(1), 2U);
-}
-
-std::optional<DataType> stored_key_type(Schema const& left, Schema const& right, resolve::ResolvedJoin const& columns) {
-  if (columns.keys.size() != 1) return std::nullopt;
-  auto const& pair = columns.keys.front();
-  auto const& left_type = left[pair.left].type;
-  auto const& right_type = right[pair.right].type;
-  if (is_stored_as_strings(left_type) && is_stored_as_strings(right_type)) return pair.type;
-  if (keys::extends_to(left_type, pair.type) && keys::extends_to(right_type, pair.type)) return pair.type;
-  return std::nullopt;
-}
-
 std::unique_ptr<vk::MemoryArena> column_arena(vk::Device& device, std::uint64_t bytes) {
   return std::make_unique<vk::MemoryArena>(device, std::clamp(bytes, kLeastBlockBytes, kMostBlockBytes));
+}
+
+Result<DeviceTableState::Stored> take_column(DeviceTableState& table, std::uint32_t words, vk::MemoryUse use) {
+  vk::BufferSpec spec;
+  spec.bytes = std::max<std::uint64_t>(table.rows * words * materialize::kWordBytes, materialize::kWordBytes);
+  spec.use = use;
+  spec.name = "table column";
+  GARUDA_TRY_ASSIGN(auto buffer, table.arena->buffer(spec));
+  return DeviceTableState::Stored{std::move(buffer), words};
 }
 
 Result<LaidOutTable> lay_out_table(TableView table, std::span<std::size_t const> wanted, TableDevice const& device,
@@ -194,11 +175,7 @@ Result<void> take_columns(LaidOutTable& table, Upload upload) {
   auto& state = *table.state;
   state.arena = column_arena(*state.device.open.device, state.rows * row_bytes(table.columns));
   for (auto& stored : state.stored) {
-    vk::BufferSpec spec;
-    spec.bytes = std::max<std::uint64_t>(state.rows * stored.words * materialize::kWordBytes, materialize::kWordBytes);
-    spec.use = use_of(upload);
-    spec.name = "table column";
-    GARUDA_TRY_ASSIGN(stored.buffer, state.arena->buffer(spec));
+    GARUDA_TRY_ASSIGN(stored, take_column(state, stored.words, use_of(upload)));
   }
   return {};
 }

@@ -13,12 +13,10 @@
 #include "garuda/device_table.hpp"
 #include "garuda/run.hpp"
 #include "garuda/table.hpp"
-#include "operators/compute/group_by/device_values.hpp"
-#include "operators/compute/primitives/radix_side.hpp"
 #include "operators/contract/stats_sink.hpp"
 #include "operators/device/column_upload.hpp"
+#include "operators/device/device_types.hpp"
 #include "operators/device/strings/stored_strings.hpp"
-#include "operators/resolve/join_columns.hpp"
 #include "operators/vulkan/vulkan_devices.hpp"
 #include "vk_runtime/memory/copy_team.hpp"
 #include "vk_runtime/memory/memory.hpp"
@@ -71,6 +69,23 @@ struct DeviceTableState {
     std::vector<std::shared_ptr<StringNumbers const>> strings;
   };
 
+  /// The words of a column, of strings their numbers, as passes read them.
+  compute::DeviceColumn words(std::size_t column) const {
+    auto const& from = stored[columns[column].stored];
+    return {from.buffer.address(), from.words};
+  }
+  /// Which rows of a column are null; nothing: none is.
+  std::optional<compute::NullFlags> nulls(std::size_t column) const {
+    auto const& from = columns[column];
+    if (!from.nulls) return std::nullopt;
+    return compute::NullFlags{stored[*from.nulls].buffer.address(), from.null_bit};
+  }
+  /// A column's values, read as `kind`, and its nulls.
+  compute::DeviceValues values(std::size_t column, compute::DeviceValueKind kind) const {
+    auto const flags = nulls(column);
+    return {words(column), kind, flags ? flags->words : 0, flags ? std::uint32_t{1} << flags->bit : 0};
+  }
+
   Schema schema;
   std::uint64_t rows = 0;
   TableDevice device;
@@ -94,21 +109,12 @@ inline std::optional<std::size_t> device_of(TableView table) {
 /// The query's limit of device memory (0: none) where tables of so many bytes lie there already.
 std::uint64_t limit_beside(RunOptions const& options, std::uint64_t bytes) noexcept;
 
-/// u32 words that a value takes on a device; nothing for a type of no fixed width there.
-std::optional<std::uint32_t> device_words(DataType const& type) noexcept;
-
-/// The same of tables that live there, which hold strings by number.
-std::optional<std::uint32_t> stored_words(DataType const& type) noexcept;
-
-/// u32 words, 1 or 2, in which a join on a device compares keys of a type that stored_key_type() gave.
-std::uint32_t device_key_words(DataType const& common) noexcept;
-
-/// The type in which a join compares its keys where they are one column a side, whose words are compared as they are:
-/// of integers or what is stored as such, or numbers of strings or binary; nothing of other keys.
-std::optional<DataType> stored_key_type(Schema const& left, Schema const& right, resolve::ResolvedJoin const& columns);
-
 /// An arena for columns of so many bytes in all.
 std::unique_ptr<vk::MemoryArena> column_arena(vk::Device& device, std::uint64_t bytes);
+
+/// Device memory from the table's arena for a column of all its rows. Errors: out_of_memory.
+Result<DeviceTableState::Stored> take_column(DeviceTableState& table, std::uint32_t words,
+                                             vk::MemoryUse use = vk::MemoryUse::device);
 
 /// How columns go up: by what way, and threads.
 struct UploadOptions {

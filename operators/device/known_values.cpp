@@ -7,8 +7,8 @@
 #include "keys/codes/scaled_number.hpp"
 #include "operators/compute/group_by/device_values.hpp"
 #include "operators/compute/join/key_bitmap.hpp"
-#include "operators/compute/primitives/compute_lane.hpp"
-#include "operators/device/device_group_columns.hpp"
+#include "operators/compute/primitives/compute_context.hpp"
+#include "operators/device/device_types.hpp"
 
 namespace garuda::device {
 namespace {
@@ -27,13 +27,6 @@ std::optional<DeviceValueKind> ordered_kind(DataType const& type) {
   return kind && compute::has_order(*kind) ? kind : std::nullopt;
 }
 
-/// The value of an ordered image, in 64 bits.
-std::uint64_t value_of(DeviceValueKind kind, std::uint64_t image) {
-  constexpr auto kSign = std::uint64_t{1} << 31;
-  if (kind == DeviceValueKind::int32) return image - kSign;
-  return kind == DeviceValueKind::int64 ? image ^ kSign << 32 : image;
-}
-
 Result<std::unique_ptr<compute::ComputeLane>> open_lane_of(DeviceTableState const& table, Control const& control) {
   auto const& open = table.device.open;
   return compute::ComputeLane::open(*open.device, *open.pipelines, control, nullptr);
@@ -49,11 +42,7 @@ Result<compute::ValueRange> read_range(DeviceTableState const& table, compute::D
 
 compute::KeyRange key_range_of(DeviceValueKind kind, compute::ValueRange const& range) {
   if (!range.has_values) return compute::KeyRange{};
-  return compute::KeyRange{value_of(kind, range.min), range.max - range.min};
-}
-
-compute::DeviceColumn stored_at(DeviceTableState const& table, std::size_t stored) {
-  return {table.stored[stored].buffer.address(), table.stored[stored].words};
+  return compute::KeyRange{range.min - image_offset(kind), range.max - range.min};
 }
 
 /// What is known of a column whose values have a range. Called with the mutex locked.
@@ -63,12 +52,7 @@ Result<DeviceTableState::Values*> known_values(DeviceTableState const& table, st
   auto& list = table.known.list;
   auto const known = std::ranges::find(list, from, &DeviceTableState::Values::column);
   if (known != list.end()) return &*known;
-  compute::DeviceValues values{stored_at(table, from.stored), kind};
-  if (from.nulls) {
-    values.nulls = stored_at(table, *from.nulls).address;
-    values.null_mask = 1U << from.null_bit;
-  }
-  GARUDA_TRY_ASSIGN(auto const range, read_range(table, values, control));
+  GARUDA_TRY_ASSIGN(auto const range, read_range(table, table.values(column, kind), control));
   return &list.emplace_back(DeviceTableState::Values{from, range});
 }
 
@@ -101,9 +85,7 @@ Result<bool> has_unique_values(DeviceTableState const& table, std::size_t column
   std::lock_guard const lock(table.known.mutex);
   GARUDA_TRY_ASSIGN(auto* const known, known_values(table, column, *kind, control));
   if (known->are_unique) return *known->are_unique;
-  compute::BitmapRows rows{table.rows, stored_at(table, known->column.stored), std::nullopt};
-  if (auto const nulls = known->column.nulls)
-    rows.nulls = compute::NullFlags{stored_at(table, *nulls).address, known->column.null_bit};
+  compute::BitmapRows const rows{table.rows, table.words(column), table.nulls(column)};
   GARUDA_TRY_ASSIGN(auto const lane, open_lane_of(table, control));
   GARUDA_TRY_ASSIGN(auto bitmap, compute::KeyBitmap::create(lane->context(), key_range_of(*kind, known->range), false));
   GARUDA_TRY_ASSIGN(known->are_unique, bitmap.set_unique_keys(lane->context(), rows));
@@ -111,10 +93,8 @@ Result<bool> has_unique_values(DeviceTableState const& table, std::size_t column
 }
 
 Result<compute::WideRange> number_range(DeviceTableState const& table, std::size_t column, Control const& control) {
-  auto const& from = table.columns[column];
-  compute::DeviceValues values{stored_at(table, from.stored), DeviceValueKind::bits};
   if (table.rows == 0) return compute::WideRange{};
-  if (values.column.words <= 2) {
+  if (table.words(column).words <= 2) {
     GARUDA_TRY_ASSIGN(auto const range, value_range(table, column, control));
     bool const is_signed = type_row(table.schema[column].type.id).is_signed;
     auto const number_of = [&](std::uint64_t value) {
@@ -125,15 +105,12 @@ Result<compute::WideRange> number_range(DeviceTableState const& table, std::size
   }
   std::lock_guard const lock(table.known.mutex);
   auto& list = table.known.list;
-  auto const known = std::ranges::find(list, from, &DeviceTableState::Values::column);
+  auto const known = std::ranges::find(list, table.columns[column], &DeviceTableState::Values::column);
   if (known != list.end()) return known->wide.value();
-  if (from.nulls) {
-    values.nulls = stored_at(table, *from.nulls).address;
-    values.null_mask = 1U << from.null_bit;
-  }
   GARUDA_TRY_ASSIGN(auto const lane, open_lane_of(table, control));
+  auto const values = table.values(column, DeviceValueKind::bits);
   GARUDA_TRY_ASSIGN(auto const range, compute::find_wide_range(lane->context(), values, table.rows));
-  list.push_back({from, {}, std::nullopt, range});
+  list.push_back({table.columns[column], {}, std::nullopt, range});
   return range;
 }
 

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "operators/contract/sizing.hpp"
-#include "operators/device/device_group_columns.hpp"
+#include "operators/device/device_group_by.hpp"
 #include "operators/device/host_copies.hpp"
 #include "operators/group_by/group_by.hpp"
 #include "operators/group_by/grouped_result.hpp"

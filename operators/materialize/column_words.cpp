@@ -46,7 +46,8 @@ Result<AlignedBuffer> values_of_words(std::uint32_t const* values, std::uint64_t
   GARUDA_TRY_ASSIGN(auto result, AlignedBuffer::allocate(static_cast<std::int64_t>(rows * width)));
   auto const bytes = words * kWordBytes;
   if (width > bytes) {
-    read_values<0>(reinterpret_cast<std::byte const*>(values), bytes, rows, width, is_signed(type.id), result.data());
+    read_values<0>(reinterpret_cast<std::byte const*>(values), bytes, rows, width, continues_by_sign(type.id),
+                   result.data());
     return result;
   }
   for (std::uint64_t i = 0; i < rows; ++i) std::memcpy(result.data() + i * width, values + i * words, width);
@@ -66,11 +67,6 @@ Result<AlignedBuffer> validity_of(std::uint32_t const* null_words, std::uint64_t
 }
 
 }  // namespace
-
-bool is_signed(TypeId id) noexcept {
-  auto const& row = type_row(id);
-  return row.is_signed && (row.family == TypeFamily::integer || row.family == TypeFamily::decimal);
-}
 
 bool is_whole_words(DataType const& type) noexcept {
   auto const width = byte_width(type);
@@ -92,13 +88,13 @@ void read_words(TableView table, std::size_t column, std::uint32_t words, std::u
     if (width == bytes) {
       std::memcpy(target, values, taken * bytes);
     } else if (width == 1) {
-      read_values<1>(values, width, taken, bytes, is_signed(type.id), target);
+      read_values<1>(values, width, taken, bytes, continues_by_sign(type.id), target);
     } else if (width == 2) {
-      read_values<2>(values, width, taken, bytes, is_signed(type.id), target);
+      read_values<2>(values, width, taken, bytes, continues_by_sign(type.id), target);
     } else if (width == 4) {
-      read_values<4>(values, width, taken, bytes, is_signed(type.id), target);
+      read_values<4>(values, width, taken, bytes, continues_by_sign(type.id), target);
     } else {
-      read_values<0>(values, width, taken, bytes, is_signed(type.id), target);
+      read_values<0>(values, width, taken, bytes, continues_by_sign(type.id), target);
     }
   });
 }

@@ -23,9 +23,6 @@ inline constexpr std::uint32_t kNullBitsOfWord = 32;
 /// Whether values are words as they lie in memory: of fixed width, a multiple of 4 bytes.
 bool is_whole_words(DataType const& type) noexcept;
 
-/// Whether wider values of the type continue with their sign: signed integers and decimals.
-bool is_signed(TypeId id) noexcept;
-
 /// Writes the rows [first, first + rows) of a column of fixed width: `words` u32 words a value, at least as many as it
 /// takes. Signed integers and decimals keep their sign, booleans are 0 or 1, other values end in zeros. Values of null
 /// rows are whatever the column holds.

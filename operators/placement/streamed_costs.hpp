@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "operators/compute/strings/string_costs.hpp"
+#include "operators/compute/strings/device_strings.hpp"
 #include "operators/contract/cost_model.hpp"
 
 namespace garuda::placement {

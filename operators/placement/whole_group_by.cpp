@@ -9,7 +9,6 @@
 
 #include "operators/device/column_upload.hpp"
 #include "operators/device/device_group_by.hpp"
-#include "operators/device/device_group_columns.hpp"
 #include "operators/device/device_result.hpp"
 #include "operators/device/device_table.hpp"
 #include "operators/device/strings/string_numbers.hpp"

@@ -7,7 +7,6 @@
 #include <string>
 
 #include "operators/compute/primitives/device_primitives.hpp"
-#include "operators/compute/primitives/device_scan.hpp"
 #include "operators/compute/primitives/radix_side.hpp"
 #include "shaders/shared/hash.h"
 #include "tests/compute/compute_device.hpp"

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "garuda/engine.hpp"
-#include "operators/compute/primitives/compute_lane.hpp"
+#include "operators/compute/primitives/compute_context.hpp"
 #include "operators/device/device_table.hpp"
 #include "operators/device/strings/string_download.hpp"
 #include "tests/device/device_tables.hpp"

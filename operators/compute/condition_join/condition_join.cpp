@@ -398,9 +398,7 @@ std::uint64_t compute_condition_join_bytes(expr::PairCondition const& condition,
                                            std::uint64_t right_rows) noexcept {
   auto const bytes_of = [&](Side side) {
     std::uint64_t bytes = 4;  // counts, or listed rows
-    for (auto const& column : condition.of(side))
-      bytes += (std::holds_alternative<std::span<std::uint64_t const>>(column.words) ? 8 : 4) +
-               (column.valid.empty() ? 0 : 4);
+    for (auto const& column : condition.of(side)) bytes += (column.is_wide() ? 8 : 4) + (column.valid.empty() ? 0 : 4);
     return bytes;
   };
   auto const listed = std::min(std::max(left_rows, right_rows), kWindowPairs) * 3 * sizeof(std::uint32_t);

@@ -33,9 +33,7 @@ double compared_pairs_per_s(contract::DeviceFacts const& facts) {
 double comparisons_of_pair(contract::JoinShape const& shape, expr::ConditionParts const& parts) {
   if (!is_simple(parts)) return kStepComparisons * static_cast<double>(2 * parts.cross.size() + parts.rest.size());
   double comparisons = 0;
-  for (auto const& comparison : parts.cross)
-    comparisons +=
-        std::holds_alternative<std::span<std::uint64_t const>>(shape.condition->left[comparison.left].words) ? 3 : 1;
+  for (auto const& comparison : parts.cross) comparisons += shape.condition->left[comparison.left].is_wide() ? 3 : 1;
   return comparisons;
 }
 
@@ -43,8 +41,7 @@ double uploaded_bytes(contract::JoinShape const& shape) {
   double bytes = 0;
   for (auto const side : {Side::left, Side::right})
     for (auto const& column : shape.condition->of(side))
-      bytes += contract::rows_of(shape, side) *
-               (std::holds_alternative<std::span<std::uint64_t const>>(column.words) ? 8 : 4);
+      bytes += contract::rows_of(shape, side) * (column.is_wide() ? 8 : 4);
   return bytes;
 }
 

@@ -5,24 +5,46 @@
 #include "expr/comparators.hpp"
 #include "expr/pair_program.hpp"
 #include "expr/sides.hpp"
-#include "shaders/compute/conditions/nested_join_layout.h"
+#include "shaders/compute/conditions/filter_pairs_layout.h"
 
 namespace garuda::compute {
 namespace {
 
-using expr::PairStep;
-using Kind = PairStep::Kind;
+using Kind = expr::PairStep::Kind;
 using Source = expr::WordOperand::Source;
+using Operand = ConditionSteps::Operand;
 
-std::uint32_t words_of(expr::OrderWords const& column) {
-  return std::holds_alternative<std::span<std::uint64_t const>>(column.words) ? 2 : 1;
-}
+std::uint32_t words_of(expr::OrderWords const& column) { return column.is_wide() ? 2 : 1; }
 
 }  // namespace
 
+void ConditionSteps::compare(std::uint32_t kind, Comparator comparator, std::uint32_t words, Operand const& first,
+                             Operand const& second) {
+  words_.insert(words_.end(), {kind, static_cast<std::uint32_t>(comparator), words});
+  for (auto const& operand : {first, second})
+    words_.insert(words_.end(),
+                  {operand.source | operand.form << shaders::kOperandFormShift,
+                   static_cast<std::uint32_t>(operand.value), static_cast<std::uint32_t>(operand.value >> 32)});
+}
+
+void ConditionSteps::combine(Kind kind) {
+  words_.push_back(kind == Kind::all ? shaders::kStepAll : shaders::kStepAny);
+  words_.insert(words_.end(), shaders::kStepWords - 1, 0);
+}
+
+void ConditionSteps::and_valid(Operand const& valid) {
+  compare(shaders::kStepCompare, Comparator::equal, 1, valid,
+          {shaders::kConstantOperand, 1, valid.form == 0 ? 0 : shaders::kColumnU32});
+  combine(Kind::all);
+}
+
+bool fits_program(std::span<expr::PairStep const> steps, std::size_t beside) noexcept {
+  return expr::depth_of(steps) + beside <= shaders::kMostProgramDepth;
+}
+
 bool fits_passes(expr::ConditionParts const& parts) {
   // Beside the rest: the cross comparisons before it, and whether an operand has a value.
-  return expr::depth_of(parts.rest) + 2 <= shaders::kMostProgramDepth;
+  return fits_program(parts.rest, 2);
 }
 
 bool is_simple(expr::ConditionParts const& parts) {
@@ -41,21 +63,14 @@ ConditionProgram::ConditionProgram(expr::PairCondition const& condition, expr::C
     compared.words = words_of(condition.of(build)[comparison.column(build)]);
     compared_.push_back(compared);
     if (is_simple_) continue;
-    steps_.push_back({shaders::kStepCompare,
-                      static_cast<std::uint32_t>(compared.comparator),
-                      compared.words,
-                      {shaders::kBuildOperand, compared.build},
-                      {shaders::kProbeOperand, compared.probe}});
-    if (steps_.size() > 1) steps_.push_back({shaders::kStepAll, 0, 1, {}, {}});
+    bool const is_first = steps_.words().empty();
+    steps_.compare(shaders::kStepCompare, compared.comparator, compared.words, {shaders::kBuildOperand, compared.build},
+                   {shaders::kProbeOperand, compared.probe});
+    if (!is_first) steps_.combine(Kind::all);
   }
-  bool const has_cross = !steps_.empty();
-  for (auto const& step : parts.rest) {
-    if (step.kind == Kind::comparison)
-      add_comparison(condition.comparisons[step.comparison]);
-    else
-      steps_.push_back({step.kind == Kind::all ? shaders::kStepAll : shaders::kStepAny, 0, 1, {}, {}});
-  }
-  if (has_cross && !parts.rest.empty()) steps_.push_back({shaders::kStepAll, 0, 1, {}, {}});
+  bool const has_cross = !steps_.words().empty();
+  steps_.add(parts.rest, [&](std::uint32_t comparison) { add_comparison(condition.comparisons[comparison]); });
+  if (has_cross && !parts.rest.empty()) steps_.combine(Kind::all);
 }
 
 std::size_t ConditionProgram::position(Side side, SideWords words) {
@@ -68,34 +83,28 @@ std::size_t ConditionProgram::position(Side side, SideWords words) {
   return static_cast<std::size_t>(found - all.begin());
 }
 
-ConditionProgram::Operand ConditionProgram::operand_of(expr::WordOperand const& operand) {
+Operand ConditionProgram::operand_of(expr::WordOperand const& operand, bool is_validity) {
   if (operand.source == Source::constant) return {shaders::kConstantOperand, operand.word};
   auto const side = operand.source == Source::left ? Side::left : Side::right;
-  return {side == probe_ ? shaders::kProbeOperand : shaders::kBuildOperand, position(side, {operand.column, false})};
+  return {side == probe_ ? shaders::kProbeOperand : shaders::kBuildOperand,
+          position(side, {operand.column, is_validity})};
 }
 
 void ConditionProgram::add_comparison(expr::WordComparison const& comparison) {
-  auto const words = [&](expr::WordOperand const& operand) -> std::uint32_t {
-    if (operand.source == Source::constant) return 0;
-    return words_of(condition_->of(operand.source == Source::left ? Side::left : Side::right)[operand.column]);
+  auto const column_of = [&](expr::WordOperand const& operand) {
+    return operand.source == Source::constant
+               ? nullptr
+               : &condition_->of(operand.source == Source::left ? Side::left : Side::right)[operand.column];
   };
+  std::uint32_t words = 0;
+  for (auto const& operand : {comparison.first, comparison.second})
+    if (auto const* const column = column_of(operand)) words = std::max(words, words_of(*column));
   // Of constants alone both words are compared.
-  auto const compared = std::max(words(comparison.first), words(comparison.second));
-  steps_.push_back({shaders::kStepCompare, static_cast<std::uint32_t>(comparison.comparator),
-                    compared == 0 ? 2 : compared, operand_of(comparison.first), operand_of(comparison.second)});
-  add_validity(comparison.first);
-  add_validity(comparison.second);
-}
-
-/// A comparison with null is false.
-void ConditionProgram::add_validity(expr::WordOperand const& operand) {
-  if (operand.source == Source::constant) return;
-  auto const side = operand.source == Source::left ? Side::left : Side::right;
-  if (condition_->of(side)[operand.column].valid.empty()) return;
-  Operand const valid{side == probe_ ? shaders::kProbeOperand : shaders::kBuildOperand,
-                      position(side, {operand.column, true})};
-  steps_.push_back({shaders::kStepCompare, shaders::kEqual, 1, valid, {shaders::kConstantOperand, 1}});
-  steps_.push_back({shaders::kStepAll, 0, 1, {}, {}});
+  steps_.compare(shaders::kStepCompare, comparison.comparator, words == 0 ? 2 : words, operand_of(comparison.first),
+                 operand_of(comparison.second));
+  for (auto const& operand : {comparison.first, comparison.second})
+    if (auto const* const column = column_of(operand); column != nullptr && !column->valid.empty())
+      steps_.and_valid(operand_of(operand, true));
 }
 
 std::vector<vk::SpecConstant> ConditionProgram::constants() const {
@@ -112,21 +121,14 @@ std::vector<vk::SpecConstant> ConditionProgram::constants() const {
 }
 
 std::vector<std::uint32_t> ConditionProgram::words(Addresses const& addresses) const {
-  std::vector<std::uint32_t> words;
-  auto const add = [&](Operand const& operand) {
-    auto value = operand.value;
-    if (operand.source != shaders::kConstantOperand)
-      value = (operand.source == shaders::kProbeOperand ? addresses.probe : addresses.build)[operand.value];
-    words.insert(words.end(),
-                 {operand.source, static_cast<std::uint32_t>(value), static_cast<std::uint32_t>(value >> 32)});
-  };
-  for (auto const& step : steps_) {
-    words.insert(words.end(), {step.kind, step.comparator, step.words});
-    if (step.kind == shaders::kStepCompare) {
-      add(step.first);
-      add(step.second);
-    } else {
-      words.insert(words.end(), shaders::kStepWords - 3, 0);
+  auto words = steps_.words();
+  for (auto step = words.begin(); step != words.end(); step += shaders::kStepWords) {
+    if (*step != shaders::kStepCompare) continue;
+    for (auto const operand : {step + 3, step + 6}) {
+      if (*operand == shaders::kConstantOperand) continue;
+      auto const value = (*operand == shaders::kProbeOperand ? addresses.probe : addresses.build)[operand[1]];
+      operand[1] = static_cast<std::uint32_t>(value);
+      operand[2] = static_cast<std::uint32_t>(value >> 32);
     }
   }
   return words;

@@ -1,15 +1,55 @@
-// A condition as the passes of joins without keys take it: by specialisation constants, or as a program.
+// A condition as passes take it: by specialisation constants, or as the steps of a program.
 #pragma once
 
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "expr/condition_parts.hpp"
 #include "operators/compute/primitives/compute_context.hpp"
 
 namespace garuda::compute {
+
+/// Writes the steps of a condition, as all passes that test one step through them (nested_join_layout.h).
+class ConditionSteps {
+ public:
+  /// What is compared: a word of a row's column, or a constant.
+  struct Operand {
+    std::uint32_t source = 0;  ///< kProbeOperand, kBuildOperand or kConstantOperand
+    std::uint64_t value = 0;   ///< the column's address, or the constant
+    std::uint32_t form = 0;    ///< how words are made of those that are stored (filter_pairs_layout.h)
+  };
+
+  /// Writes a condition of postfix steps. `add_comparison(comparison)` writes the one with that number.
+  template <class AddComparison>
+  void add(std::span<expr::PairStep const> steps, AddComparison const& add_comparison) {
+    for (auto const& step : steps) {
+      if (step.kind == expr::PairStep::Kind::comparison)
+        add_comparison(step.comparison);
+      else
+        combine(step.kind);
+    }
+  }
+  /// `kind`: kStepCompare, of values of `words` u32 words, or one of the kinds of filter_pairs_layout.h.
+  void compare(std::uint32_t kind, Comparator comparator, std::uint32_t words, Operand const& first,
+               Operand const& second);
+  /// Combines the last two results, by all or any.
+  void combine(expr::PairStep::Kind kind);
+  /// Makes the last result false where a word of `valid` is not 1: a comparison with null is false.
+  void and_valid(Operand const& valid);
+
+  std::vector<std::uint32_t> const& words() const noexcept { return words_; }
+  std::vector<std::uint32_t> take() noexcept { return std::move(words_); }
+
+ private:
+  std::vector<std::uint32_t> words_;
+};
+
+/// Whether a program of these steps fits the passes, which keep few results at a time. `beside`: results that are kept
+/// beside those of the steps.
+bool fits_program(std::span<expr::PairStep const> steps, std::size_t beside) noexcept;
 
 /// What a pass reads of a side: words of a column, or whether it has values, as words 0 and 1.
 struct SideWords {
@@ -25,7 +65,8 @@ bool fits_passes(expr::ConditionParts const& parts);
 /// Whether one or two comparisons of columns of both tables are all that is left to test.
 bool is_simple(expr::ConditionParts const& parts);
 
-/// What of a condition is tested of pairs, seen from a side whose rows are probed. Addresses are filled in later.
+/// The part of a condition that is tested of pairs, seen from a side whose rows are probed. Addresses are filled in
+/// later.
 class ConditionProgram {
  public:
   /// `condition`, which outlives the program, and its parts, which fit the passes and compare something.
@@ -57,22 +98,9 @@ class ConditionProgram {
   std::vector<Compared> const& compared() const noexcept { return compared_; }
 
  private:
-  struct Operand {
-    std::uint32_t source = 0;  ///< kProbeOperand, kBuildOperand, kConstantOperand
-    std::uint64_t value = 0;   ///< position in read(), or the constant
-  };
-  struct Step {
-    std::uint32_t kind = 0;
-    std::uint32_t comparator = 0;
-    std::uint32_t words = 1;
-    Operand first;
-    Operand second;
-  };
-
   std::size_t position(Side side, SideWords words);
-  Operand operand_of(expr::WordOperand const& operand);
+  ConditionSteps::Operand operand_of(expr::WordOperand const& operand, bool is_validity = false);
   void add_comparison(expr::WordComparison const& comparison);
-  void add_validity(expr::WordOperand const& operand);
 
   expr::PairCondition const* condition_;
   Side probe_;
@@ -80,7 +108,7 @@ class ConditionProgram {
   std::vector<SideWords> probe_words_;
   std::vector<SideWords> build_words_;
   std::vector<Compared> compared_;
-  std::vector<Step> steps_;
+  ConditionSteps steps_;  // the values of columns are positions in read()
 };
 
 }  // namespace garuda::compute

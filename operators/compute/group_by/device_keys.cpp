@@ -22,6 +22,38 @@ PassShape column_shape(std::uint32_t key_words) {
 
 }  // namespace
 
+Result<std::uint32_t> NumberedKeys::words_of(std::uint32_t value_words, std::uint32_t nullable, std::uint64_t rows) {
+  auto const words = value_words + (nullable + kWordBits - 1) / kWordBits;
+  if (rows <= kMaxScanElements && rows * words < std::uint64_t{1} << 32) return words;
+  return fail(
+      ErrorCode::limit_exceeded,
+      fmt::format("keys on a device that do not fit 64 bits, but take {} words, are of fewer rows: {}", words, rows));
+}
+
+Result<NumberedKeys> NumberedKeys::create(ComputeContext& context, std::uint64_t rows, std::uint32_t words) {
+  NumberedKeys keys;
+  keys.rows_ = rows;
+  GARUDA_TRY_ASSIGN(keys.words_, context.device_buffer(rows * words * 4, "words of keys"));
+  GARUDA_TRY_ASSIGN(keys.numbers_, context.device_buffer(rows * 4, "numbers of keys"));
+  GARUDA_TRY_ASSIGN(keys.head_rows_, context.device_buffer(rows * 4, "first rows of keys"));
+  TableAddress address;
+  address.slots = hash_table_slots(rows);
+  RowKeys const row_keys{keys.words_.address(), static_cast<std::uint32_t>(rows), 0, words};
+  GARUDA_TRY_ASSIGN(keys.row_groups_, RowGroups::create(context, row_keys, address));
+  return keys;
+}
+
+Result<void> NumberedKeys::clear(ComputeContext& context) { return context.fill(kEncodePhase, words_, 0); }
+
+Result<void> NumberedKeys::record(ComputeContext& context, std::span<KeyWordColumn const> columns, std::uint64_t first,
+                                  std::uint64_t rows) {
+  return record_key_words(context, columns, {rows, words_.address() + first * 4, rows_});
+}
+
+Result<std::uint64_t> NumberedKeys::run(ComputeContext& context) {
+  return row_groups_.run(context, numbers_.address(), head_rows_.address());
+}
+
 bool DeviceKeys::may_be_plain(std::vector<DeviceValues> const& columns) noexcept {
   if (columns.size() != 1 || columns[0].has_nulls()) return false;
   auto const kind = columns[0].kind;
@@ -60,50 +92,40 @@ Result<DeviceKeys> DeviceKeys::create(ComputeContext& context, std::vector<Devic
 }
 
 Result<void> DeviceKeys::take_numbered(ComputeContext& context) {
+  std::uint32_t value_words = 0;
   std::uint32_t nullable = 0;
   for (auto const& column : columns_) {
-    num_words_ += column.column.words;
+    value_words += column.column.words;
     nullable += column.has_nulls() ? 1 : 0;
   }
-  num_words_ += (nullable + kWordBits - 1) / kWordBits;
-  if (rows_ > kMaxScanElements || rows_ * num_words_ >= std::uint64_t{1} << 32)
-    return fail(ErrorCode::limit_exceeded,
-                fmt::format("too many rows with keys of {} words to be grouped on a device: {}", num_words_, rows_));
   key_bits_ = kWordBits;
-  GARUDA_TRY_ASSIGN(key_words_, context.device_buffer(rows_ * num_words_ * 4, "words of keys"));
-  GARUDA_TRY_ASSIGN(packed_, context.device_buffer(rows_ * 4, "numbers of keys"));
-  GARUDA_TRY_ASSIGN(head_rows_, context.device_buffer(rows_ * 4, "first rows of keys"));
-  TableAddress address;
-  address.slots = hash_table_slots(rows_);
-  RowKeys const keys{key_words_.address(), static_cast<std::uint32_t>(rows_), 0, num_words_};
-  GARUDA_TRY_ASSIGN(row_groups_, RowGroups::create(context, keys, address));
+  GARUDA_TRY_ASSIGN(auto const words, NumberedKeys::words_of(value_words, nullable, rows_));
+  GARUDA_TRY_ASSIGN(numbered_, NumberedKeys::create(context, rows_, words));
   return {};
 }
 
 DeviceColumn DeviceKeys::words() const noexcept {
   if (form_ == DeviceKeyForm::none) return {0, 0};
   if (form_ == DeviceKeyForm::plain) return columns_[0].column;
-  bool const is_wide = form_ == DeviceKeyForm::packed && key_bits_ > kWordBits;
-  return {packed_.address(), is_wide ? 2U : 1U};
+  if (form_ == DeviceKeyForm::numbered) return {numbered_.numbers().address(), 1};
+  return {packed_.address(), key_bits_ > kWordBits ? 2U : 1U};
 }
 
-Result<void> DeviceKeys::record_words(ComputeContext& context) {
+Result<void> DeviceKeys::record_numbered(ComputeContext& context) {
   std::vector<KeyWordColumn> columns;
-  std::uint32_t value_words = 0;
   std::uint32_t null_bits = 0;
   for (auto const& values : columns_) {
     columns.push_back({values, values.column.words, false, null_bits});
-    value_words += values.column.words;
     null_bits += values.has_nulls() ? 1 : 0;
   }
-  if (num_words_ > value_words) GARUDA_TRY(context.fill(kEncodePhase, key_words_, 0));
-  return record_key_words(context, columns, {rows_, key_words_.address(), rows_});
+  if (null_bits > 0) GARUDA_TRY(numbered_.clear(context));
+  return numbered_.record(context, columns, 0, rows_);
 }
 
 Result<void> DeviceKeys::run(ComputeContext& context) {
   if (form_ == DeviceKeyForm::numbered) {
-    GARUDA_TRY(record_words(context));
-    GARUDA_TRY_ASSIGN(num_groups_, row_groups_.run(context, packed_.address(), head_rows_.address()));
+    GARUDA_TRY(record_numbered(context));
+    GARUDA_TRY_ASSIGN(num_groups_, numbered_.run(context));
     key_bits_ = static_cast<std::uint32_t>(std::bit_width(num_groups_ - 1));
     return {};
   }
@@ -145,13 +167,12 @@ Result<void> DeviceKeys::record_columns(ComputeContext& context, vk::Buffer cons
     }
     auto const& key = key_columns_[c];
     push.keys = words.address();
-    push.rows = form_ == DeviceKeyForm::numbered ? head_rows_.address() : 0;
+    push.rows = form_ == DeviceKeyForm::numbered ? numbered_.head_rows().address() : 0;
     push.target = key.values.address();
     push.nulls = key.nulls ? key.nulls->address() : 0;
     push.num_words = key.words;
     push.num_groups = static_cast<std::uint32_t>(groups);
-    GARUDA_TRY(context.dispatch(kDecodePhase, column_shape(this->words().words), push,
-                                groups_for(groups, context.tuning().group_size), groups));
+    GARUDA_TRY(context.dispatch_each(kDecodePhase, column_shape(this->words().words), push, groups));
   }
   return {};
 }

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "operators/compute/group_by/device_values.hpp"
@@ -18,6 +19,39 @@ enum class DeviceKeyForm : std::uint8_t {
   packed,    ///< distances from the columns' least values side by side, the first column's in the top bits; in their
              ///< order
   numbered,  ///< the numbers of distinct keys in the order of their first rows
+};
+
+/// Keys that do not fit 64 bits, of one table or of both sides of a join, as numbers in the order of their first rows:
+/// equal keys, and only they, have one number. They are compared word by word.
+class NumberedKeys {
+ public:
+  NumberedKeys() = default;
+  /// Words of a key whose values take `value_words`, with a bit for each of `nullable` columns. Errors: limit_exceeded
+  /// for more rows of such keys than passes number.
+  static Result<std::uint32_t> words_of(std::uint32_t value_words, std::uint32_t nullable, std::uint64_t rows);
+  /// Takes memory for at least one row of keys of so many words. Errors: limit_exceeded, out_of_memory.
+  static Result<NumberedKeys> create(ComputeContext& context, std::uint64_t rows, std::uint32_t words);
+
+  /// Zeroes the words; called before record() where keys have nulls.
+  Result<void> clear(ComputeContext& context);
+  /// Records the words of `rows` keys from `first` on.
+  Result<void> record(ComputeContext& context, std::span<KeyWordColumn const> columns, std::uint64_t first,
+                      std::uint64_t rows);
+  /// Numbers all rows; waits. Returns how many numbers there are.
+  Result<std::uint64_t> run(ComputeContext& context);
+
+  /// u32 a row.
+  vk::Buffer& numbers() noexcept { return numbers_; }
+  vk::Buffer const& numbers() const noexcept { return numbers_; }
+  /// By number: its first row.
+  vk::Buffer const& head_rows() const noexcept { return head_rows_; }
+
+ private:
+  std::uint64_t rows_ = 0;
+  vk::Buffer words_;
+  vk::Buffer numbers_;
+  vk::Buffer head_rows_;
+  RowGroups row_groups_;
 };
 
 /// A key column of the groups, on the device.
@@ -61,7 +95,7 @@ class DeviceKeys {
 
  private:
   Result<void> take_numbered(ComputeContext& context);
-  Result<void> record_words(ComputeContext& context);
+  Result<void> record_numbered(ComputeContext& context);
   Result<void> take_columns(ComputeContext& context, std::uint64_t groups);
 
   std::vector<DeviceValues> columns_;
@@ -70,12 +104,9 @@ class DeviceKeys {
   DeviceKeyForm form_ = DeviceKeyForm::none;
   std::uint32_t key_bits_ = 0;
   std::uint64_t num_groups_ = 0;
-  std::uint32_t num_words_ = 0;  // of numbered keys
-  vk::Buffer table_;             // of columns
-  vk::Buffer packed_;            // or the numbers
-  vk::Buffer key_words_;
-  vk::Buffer head_rows_;
-  RowGroups row_groups_;
+  vk::Buffer table_;  // of columns
+  vk::Buffer packed_;
+  NumberedKeys numbered_;
   std::vector<KeyColumn> key_columns_;  // of so many groups:
   std::uint64_t column_groups_ = 0;
 };

@@ -63,8 +63,8 @@ Result<void> RowGroups::enter_rows(ComputeContext& context) {
     push.seed = turn == 0 ? 0 : shaders::mix32(turn);
     GARUDA_TRY(context.fill(vulkan::phase::kHash, table_, shaders::kFreeSlot));
     GARUDA_TRY(context.fill(vulkan::phase::kHash, lost_, 0));
-    GARUDA_TRY(context.dispatch(vulkan::phase::kHash, enter_shape(keys_.key_words, address_.direct), push,
-                                groups_for(keys_.rows, context.tuning().group_size), keys_.rows));
+    GARUDA_TRY(
+        context.dispatch_each(vulkan::phase::kHash, enter_shape(keys_.key_words, address_.direct), push, keys_.rows));
     if (address_.direct) return {};
     std::uint32_t lost = 0;
     GARUDA_TRY(context.order_all(vulkan::phase::kHash));
@@ -85,10 +85,9 @@ Result<std::uint64_t> RowGroups::run(ComputeContext& context, VkDeviceAddress id
   push.ids = ids;
   push.head_rows = head_rows;
   push.num_rows = keys_.rows;
-  auto const workgroups = groups_for(keys_.rows, context.tuning().group_size);
-  GARUDA_TRY(context.dispatch(vulkan::phase::kMap, number_shape(kMarkFirstRows), push, workgroups, keys_.rows));
+  GARUDA_TRY(context.dispatch_each(vulkan::phase::kMap, number_shape(kMarkFirstRows), push, keys_.rows));
   GARUDA_TRY(scan_.record(context, vulkan::phase::kPrefix, {heads_.address(), offsets_.address(), keys_.rows}));
-  GARUDA_TRY(context.dispatch(vulkan::phase::kPrefix, number_shape(kNumberGroups), push, workgroups, keys_.rows));
+  GARUDA_TRY(context.dispatch_each(vulkan::phase::kPrefix, number_shape(kNumberGroups), push, keys_.rows));
   return scan_.read_total(context, vulkan::phase::kPrefix);
 }
 

@@ -6,7 +6,7 @@
 
 #include "garuda/error.hpp"
 #include "operators/compute/primitives/compute_context.hpp"
-#include "operators/compute/primitives/device_scan.hpp"
+#include "operators/compute/primitives/device_primitives.hpp"
 
 namespace garuda::compute {
 

@@ -120,8 +120,7 @@ Result<void> IndexedJoin::record_marks(ComputeContext& context, bool of_build, v
   auto const mark = [&](std::string_view entry, VkDeviceAddress numbers, std::uint64_t rows) {
     push.rows = numbers;
     push.num_rows = static_cast<std::uint32_t>(rows);
-    return context.dispatch(vulkan::phase::kMark, mark_shape(entry, index().key_words), push,
-                            groups_for(rows, context.tuning().group_size), rows);
+    return context.dispatch_each(vulkan::phase::kMark, mark_shape(entry, index().key_words), push, rows);
   };
   if (!of_build) return mark(kMarkProbe, 0, probe_rows_.rows);
   GARUDA_TRY_ASSIGN(auto const heads, context.device_buffer((index().rows + 31) / 32 * 4, "first rows of keys"));

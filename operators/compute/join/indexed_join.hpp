@@ -7,7 +7,7 @@
 
 #include "operators/compute/join/indexed_side.hpp"
 #include "operators/compute/join/rows_join.hpp"
-#include "operators/compute/primitives/device_scan.hpp"
+#include "operators/compute/primitives/device_primitives.hpp"
 #include "vk_runtime/memory/memory.hpp"
 
 namespace garuda::compute {

@@ -86,10 +86,8 @@ Result<IndexedSide> IndexedSide::create(ComputeContext& context, DeviceRows rows
 
 Result<void> IndexedSide::record(ComputeContext& context) {
   GARUDA_TRY(sorted_.record(context));
-  auto const entries = index_.num_entries();
   shaders::KeyIndexPush const push{layout_of(index_)};
-  auto const groups = groups_for(entries, context.tuning().group_size);
-  return context.dispatch(kIndexPhase, index_shape(index_.key_words), push, groups, entries);
+  return context.dispatch_each(kIndexPhase, index_shape(index_.key_words), push, index_.num_entries());
 }
 
 Result<void> record_look_ups(ComputeContext& context, char const* phase, KeyIndex const& index, VkDeviceAddress keys,

@@ -29,8 +29,7 @@ Result<void> record_pair_filter(ComputeContext& context, TestedPairs const& test
   push.right_marks = tested.right_marks;
   push.num_steps = static_cast<std::uint32_t>(steps);
   push.num_pairs = static_cast<std::uint32_t>(tested.pairs);
-  return context.dispatch(kTestPhase, filter_shape(tested.many_words), push,
-                          groups_for(tested.pairs, context.tuning().group_size), tested.pairs);
+  return context.dispatch_each(kTestPhase, filter_shape(tested.many_words), push, tested.pairs);
 }
 
 std::vector<vk::ComputePipelineSpec> pair_filter_pipelines(ComputeTuning const& tuning) {

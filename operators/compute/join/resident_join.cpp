@@ -8,9 +8,8 @@
 
 #include "operators/compute/join/key_bitmap.hpp"
 #include "operators/compute/join/pair_filter.hpp"
-#include "operators/compute/primitives/key_width.hpp"
+#include "operators/compute/primitives/key_columns.hpp"
 #include "operators/compute/primitives/non_null_rows.hpp"
-#include "operators/compute/primitives/null_keys.hpp"
 
 namespace garuda::compute {
 namespace {
@@ -264,10 +263,9 @@ OwnedResult ResidentJoin::take(std::uint64_t rows) {
 
 std::vector<vk::ComputePipelineSpec> join_compute_pipelines(ComputeTuning const& tuning) {
   auto specs = rows_join_pipelines(tuning);
-  for (auto const& shape : {late_gather_shape(), non_null_shape(), key_width_shape()})
-    specs.push_back(compute_pipeline(shape, tuning));
+  for (auto const& shape : {late_gather_shape(), non_null_shape()}) specs.push_back(compute_pipeline(shape, tuning));
   for (auto const& more : {indexed_join_pipelines(tuning), unmatched_rows_pipelines(tuning),
-                           key_bitmap_pipelines(tuning), null_keys_pipelines(tuning), pair_filter_pipelines(tuning),
+                           key_bitmap_pipelines(tuning), key_width_pipelines(tuning), pair_filter_pipelines(tuning),
                            scan_pipelines(tuning), radix_pipelines(tuning), chunk_pipelines(tuning)})
     specs.insert(specs.end(), more.begin(), more.end());
   return specs;

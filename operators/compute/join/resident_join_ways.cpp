@@ -10,7 +10,7 @@
 #include "operators/compute/group_by/row_groups.hpp"
 #include "operators/compute/join/key_bitmap.hpp"
 #include "operators/compute/join/rows_join.hpp"
-#include "operators/compute/primitives/device_scan.hpp"
+#include "operators/compute/primitives/device_primitives.hpp"
 #include "operators/contract/cost_terms.hpp"
 #include "operators/vulkan/submissions.hpp"
 

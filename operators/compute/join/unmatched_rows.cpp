@@ -76,8 +76,7 @@ Result<void> record_merged_places(ComputeContext& context, RowList const& list, 
   push.places = places.address();
   push.num_elements = static_cast<std::uint32_t>(list.count);
   push.num_others = static_cast<std::uint32_t>(other.count);
-  return context.dispatch(kRowsPhase, places_shape(), push, groups_for(list.count, context.tuning().group_size),
-                          list.count);
+  return context.dispatch_each(kRowsPhase, places_shape(), push, list.count);
 }
 
 std::vector<vk::ComputePipelineSpec> unmatched_rows_pipelines(ComputeTuning const& tuning) {

@@ -5,7 +5,7 @@
 #include <span>
 #include <vector>
 
-#include "operators/compute/primitives/device_scan.hpp"
+#include "operators/compute/primitives/device_primitives.hpp"
 #include "operators/compute/primitives/radix_side.hpp"
 #include "operators/contract/join_kind.hpp"
 #include "shaders/compute/join/unmatched_rows_layout.h"

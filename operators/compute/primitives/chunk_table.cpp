@@ -47,8 +47,7 @@ Result<void> ChunkTable::record_firsts(ComputeContext& context, char const* phas
 
 Result<void> ChunkTable::record_chunks(ComputeContext& context, char const* phase, VkDeviceAddress starts,
                                        bool independent) {
-  auto const groups = groups_for(max_chunks_, context.tuning().group_size);
-  return context.dispatch(phase, chunk_shape(kChunkTable), push_for(starts), groups, max_chunks_, independent);
+  return context.dispatch_each(phase, chunk_shape(kChunkTable), push_for(starts), max_chunks_, independent);
 }
 
 std::vector<vk::ComputePipelineSpec> chunk_pipelines(ComputeTuning const& tuning) {

@@ -1,15 +1,22 @@
-// What the compute passes of one kernel share: lane, pipelines, submissions, tuning. Buffers go to shaders by address.
+// What the compute passes of one kernel share: lane, pipelines, submissions, tuning; and a lane opened for the passes
+// of one call. Buffers go to shaders by address.
 #pragma once
 
 #include <cstdint>
 #include <initializer_list>
+#include <memory>
 #include <span>
 #include <string_view>
 #include <vector>
 
+#include "garuda/control.hpp"
 #include "garuda/error.hpp"
 #include "operators/compute/primitives/compute_tuning.hpp"
+#include "operators/contract/stats_sink.hpp"
 #include "operators/vulkan/pass_context.hpp"
+#include "operators/vulkan/submissions.hpp"
+#include "vk_runtime/device/device.hpp"
+#include "vk_runtime/lane.hpp"
 #include "vk_runtime/pipelines.hpp"
 
 namespace garuda::compute {
@@ -29,6 +36,11 @@ struct PassShape {
 
 /// Description of a compute pass's pipeline.
 vk::ComputePipelineSpec compute_pipeline(PassShape const& shape, ComputeTuning const& tuning);
+
+/// Workgroups that `elements` need, `per_group` each.
+constexpr std::uint64_t groups_for(std::uint64_t elements, std::uint64_t per_group) noexcept {
+  return (elements + per_group - 1) / per_group;
+}
 
 /// Work is recorded in order, and everything recorded sees what came before: each pass begins with a barrier of all
 /// memory, unless it is declared independent of the passes since the last one. References outlive the context; used by
@@ -57,6 +69,12 @@ class ComputeContext : public vulkan::PassContext {
   Result<void> dispatch(char const* phase, PassShape const& shape, Push const& push, std::uint64_t groups,
                         std::uint64_t items, bool independent = false) {
     return dispatch_bytes(phase, shape, std::as_bytes(std::span<Push const, 1>(&push, 1)), groups, items, independent);
+  }
+  /// Dispatches a pass whose invocations take one of `items` elements each.
+  template <class Push>
+  Result<void> dispatch_each(char const* phase, PassShape const& shape, Push const& push, std::uint64_t items,
+                             bool independent = false) {
+    return dispatch(phase, shape, push, groups_for(items, tuning_.group_size), items, independent);
   }
   /// The same in one piece, of a shader that may stride over its workgroups.
   template <class Push>
@@ -96,9 +114,30 @@ class ComputeContext : public vulkan::PassContext {
   ComputeTuning const& tuning_;
 };
 
-/// Workgroups that `elements` need, `per_group` each.
-constexpr std::uint64_t groups_for(std::uint64_t elements, std::uint64_t per_group) noexcept {
-  return (elements + per_group - 1) / per_group;
-}
+/// Owns a lane and the context of its passes; waits for its work when it goes. Used by one thread; does not move.
+class ComputeLane {
+ public:
+  /// What is passed outlives the lane; `stats` may be null. `memory_limit_bytes`: most device memory that its context
+  /// takes, 0: what there is. Errors: no_device for a device that cannot run compute passes; out_of_memory,
+  /// device_failure.
+  static Result<std::unique_ptr<ComputeLane>> open(vk::Device& device, vk::PipelineStore& pipelines,
+                                                   Control const& control, contract::StatsSink* stats,
+                                                   std::uint64_t memory_limit_bytes = 0);
+  ComputeLane(ComputeLane const&) = delete;
+  ComputeLane& operator=(ComputeLane const&) = delete;
+  ~ComputeLane();
+
+  ComputeContext& context() noexcept { return context_; }
+  vulkan::Submissions& submissions() noexcept { return submissions_; }
+
+ private:
+  ComputeLane(std::unique_ptr<vk::Lane> lane, vk::PipelineStore& pipelines, ComputeTuning const& tuning,
+              Control const& control, contract::StatsSink* stats, std::uint64_t memory_budget_bytes);
+
+  ComputeTuning tuning_;
+  std::unique_ptr<vk::Lane> lane_;
+  vulkan::Submissions submissions_;
+  ComputeContext context_;
+};
 
 }  // namespace garuda::compute

@@ -1,13 +1,61 @@
-// Small passes over device arrays: reductions, sums of segments, gathers, compaction, copies.
+// Passes over device arrays: exclusive prefix sums of u32 arrays with 64-bit totals; reductions, sums of segments,
+// gathers, compaction, copies.
 #pragma once
 
 #include <cstdint>
 #include <vector>
 
 #include "operators/compute/primitives/compute_context.hpp"
-#include "operators/compute/primitives/device_scan.hpp"
+#include "vk_runtime/memory/memory.hpp"
 
 namespace garuda::compute {
+
+/// Most elements of one sum: totals stay below 2^60.
+inline constexpr std::uint64_t kMaxScanElements = std::uint64_t{1} << 28;
+/// Elements of an invocation: a multiple of 4.
+inline constexpr std::uint32_t kScanItems = 16;
+
+/// What a prefix sum reads and writes.
+struct ScannedWords {
+  VkDeviceAddress source = 0;
+  VkDeviceAddress target = 0;
+  std::uint64_t elements = 0;
+  VkDeviceAddress copy = 0;
+  bool lists = false;    ///< elements are 0 or 1, and target takes the numbers of those that are 1, in order
+  bool cleared = false;  ///< states() have been
+};
+
+/// Scratch memory of prefix sums over up to so many elements; used by one sum after another.
+class DeviceScan {
+ public:
+  /// `elements` ≤ kMaxScanElements. Errors: limit_exceeded, out_of_memory.
+  static Result<DeviceScan> create(ComputeContext& context, std::uint64_t elements);
+
+  /// Records target[i] = source[0] + … + source[i - 1] for `elements` u32, modulo 2^32. `copy`:
+  /// where the same words go once more, the total behind them; 0: nowhere. Addresses are 16-byte aligned, the ranges do
+  /// not overlap. 1 ≤ elements ≤ as created for. `independent`: of all passes since the last barrier; heeded where the
+  /// sum is one dispatch: is_one_pass, or with `cleared` states.
+  /// Source: Merrill and Garland 2016; Smith, Levien and Owens 2025.
+  Result<void> record(ComputeContext& context, char const* phase, ScannedWords const& words, bool independent = false);
+  /// What has to be zero before such a sum: num_state_words() × u32. record() clears it unless `words.cleared`.
+  vk::Buffer const& states() const noexcept { return states_; }
+  static std::uint32_t num_state_words(ComputeTuning const& tuning, std::uint64_t elements) noexcept;
+  /// Whether one workgroup sums so many elements.
+  static bool is_one_pass(ComputeTuning const& tuning, std::uint64_t elements) noexcept;
+
+  /// Where the last sum's total is: u64.
+  vk::Buffer const& total() const noexcept { return total_; }
+  /// Submits, waits and returns it.
+  Result<std::uint64_t> read_total(ComputeContext& context, char const* phase);
+
+ private:
+  std::uint64_t elements_ = 0;
+  vk::Buffer states_;
+  vk::Buffer total_;
+};
+
+/// Every pipeline of prefix sums with this tuning.
+std::vector<vk::ComputePipelineSpec> scan_pipelines(ComputeTuning const& tuning);
 
 enum class Reduction : std::uint8_t { add, min, max };
 

@@ -3,13 +3,17 @@
 #include <algorithm>
 #include <bit>
 
-#include "operators/compute/primitives/key_conversion.hpp"
 #include "shaders/compute/keys/column_values_layout.h"
+#include "shaders/compute/keys/key_width_layout.h"
+#include "shaders/compute/keys/null_keys_layout.h"
 
 namespace garuda::compute {
 namespace {
 
 constexpr char const* kEncodePhase = "encode";
+constexpr char const* kKeyWidthPhase = "key width";
+constexpr char const* kNullKeysPhase = "null keys";
+constexpr std::uint32_t kNoRow = 0xffffffff;
 
 PassShape pack_shape(std::uint32_t key_words) {
   return {"compute/keys/pack_keys.comp", 0, 1, sizeof(shaders::PackKeysPush), {{shaders::kSpecWords, key_words}}};
@@ -25,6 +29,11 @@ PassShape words_shape(DeviceValueKind kind) {
 }
 
 PassShape nulls_shape() { return {"compute/keys/key_nulls.comp", 0, 1, sizeof(shaders::KeyNullsPush), {}}; }
+PassShape convert_shape() { return {"compute/keys/convert_keys.comp", 0, 1, sizeof(shaders::ConvertKeysPush), {}}; }
+PassShape width_shape() { return {"compute/keys/key_width.comp", 0, 1, sizeof(shaders::KeyWidthPush), {}}; }
+PassShape null_keys_shape(std::uint32_t words) {
+  return {"compute/keys/null_keys.comp", 0, 1, sizeof(shaders::NullKeysPush), {{shaders::kSpecWords, words}}};
+}
 
 /// A table that a pass reads, one element a column.
 template <class Row>
@@ -32,6 +41,34 @@ Result<vk::Buffer> upload_rows(ComputeContext& context, std::vector<Row> const& 
   GARUDA_TRY_ASSIGN(auto table, context.device_buffer(rows.size() * sizeof(Row), name));
   GARUDA_TRY(context.update(kEncodePhase, table, std::as_bytes(std::span(rows))));
   return table;
+}
+
+/// Clears a word that passes write, records one by `record`, waits for it, and returns the word.
+template <class Record>
+Result<std::uint32_t> found_word(ComputeContext& context, char const* phase, std::uint32_t cleared,
+                                 Record const& record) {
+  GARUDA_TRY_ASSIGN(auto const word, context.device_buffer(sizeof(cleared), "what a pass over keys found"));
+  GARUDA_TRY(context.fill(phase, word, cleared));
+  GARUDA_TRY(record(word.address()));
+  GARUDA_TRY(context.order_all(phase));
+  std::uint32_t found = cleared;
+  GARUDA_TRY(context.read_back(phase, word, 0, std::as_writable_bytes(std::span(&found, 1))));
+  return found;
+}
+
+Result<void> record_width(ComputeContext& context, KeyResize const& resize, std::optional<NullFlags> const& nulls,
+                          VkDeviceAddress wide_row) {
+  shaders::KeyWidthPush push{};
+  push.source = resize.source.address;
+  push.target = resize.target.address;
+  push.nulls = nulls ? nulls->words : 0;
+  push.wide_row = wide_row;
+  push.source_words = resize.source.words;
+  push.target_words = resize.target.words;
+  push.null_mask = nulls ? 1U << nulls->bit : 0;
+  push.is_signed = resize.is_signed ? 1 : 0;
+  push.num_rows = static_cast<std::uint32_t>(resize.rows);
+  return context.dispatch_each(kKeyWidthPhase, width_shape(), push, resize.rows);
 }
 
 }  // namespace
@@ -78,8 +115,7 @@ Result<vk::Buffer> record_packed_keys(ComputeContext& context, PackedKeys const&
   push.keys = keys.target.address;
   push.num_columns = static_cast<std::uint32_t>(columns.size());
   push.num_rows = static_cast<std::uint32_t>(keys.rows);
-  GARUDA_TRY(context.dispatch(kEncodePhase, pack_shape(keys.target.words), push,
-                              groups_for(keys.rows, context.tuning().group_size), keys.rows));
+  GARUDA_TRY(context.dispatch_each(kEncodePhase, pack_shape(keys.target.words), push, keys.rows));
   return table;
 }
 
@@ -102,8 +138,7 @@ Result<void> record_key_words(ComputeContext& context, std::span<KeyWordColumn c
     push.null_bit = column.null_bit % kWordBits;
     push.stride = static_cast<std::uint32_t>(rows.stride);
     push.num_rows = static_cast<std::uint32_t>(rows.rows);
-    GARUDA_TRY(context.dispatch(kEncodePhase, words_shape(column.values.kind), push,
-                                groups_for(rows.rows, context.tuning().group_size), rows.rows));
+    GARUDA_TRY(context.dispatch_each(kEncodePhase, words_shape(column.values.kind), push, rows.rows));
     first_word += column.words;
   }
   return {};
@@ -119,8 +154,51 @@ Result<vk::Buffer> record_key_nulls(ComputeContext& context, std::span<NullableK
   push.words = words;
   push.num_columns = static_cast<std::uint32_t>(columns.size());
   push.num_rows = static_cast<std::uint32_t>(rows);
-  GARUDA_TRY(context.dispatch(kEncodePhase, nulls_shape(), push, groups_for(rows, context.tuning().group_size), rows));
+  GARUDA_TRY(context.dispatch_each(kEncodePhase, nulls_shape(), push, rows));
   return buffer;
+}
+
+Result<void> record_key_conversion(ComputeContext& context, DeviceValues const& values, std::uint64_t rows,
+                                   KeyConversion const& conversion, VkDeviceAddress target) {
+  shaders::ConvertKeysPush push{};
+  push.source = values.column.address;
+  push.target = target;
+  push.kind = static_cast<std::uint32_t>(values.kind);
+  push.as_kind = static_cast<std::uint32_t>(conversion.as);
+  push.factor_low = static_cast<std::uint32_t>(conversion.factor);
+  push.factor_high = static_cast<std::uint32_t>(conversion.factor >> 32);
+  push.num_rows = static_cast<std::uint32_t>(rows);
+  return context.dispatch_each(kEncodePhase, convert_shape(), push, rows);
+}
+
+Result<void> record_key_width(ComputeContext& context, KeyResize const& resize) {
+  return record_width(context, resize, std::nullopt, 0);
+}
+
+Result<std::optional<std::uint64_t>> cut_keys(ComputeContext& context, KeyResize const& resize,
+                                              std::optional<NullFlags> const& nulls) {
+  GARUDA_TRY_ASSIGN(auto const row, found_word(context, kKeyWidthPhase, kNoRow, [&](VkDeviceAddress wide_row) {
+                      return record_width(context, resize, nulls, wide_row);
+                    }));
+  return row == kNoRow ? std::nullopt : std::optional<std::uint64_t>(row);
+}
+
+Result<bool> replace_null_keys(ComputeContext& context, DeviceRows const& rows, std::optional<NullFlags> const& nulls,
+                               std::uint64_t value, VkDeviceAddress target) {
+  if (rows.rows == 0) return true;
+  shaders::NullKeysPush push{};
+  push.source = rows.keys.address;
+  push.target = target;
+  push.nulls = nulls ? nulls->words : 0;
+  push.value_low = static_cast<std::uint32_t>(value);
+  push.value_high = static_cast<std::uint32_t>(value >> 32);
+  push.null_mask = nulls ? 1U << nulls->bit : 0;
+  push.num_rows = static_cast<std::uint32_t>(rows.rows);
+  GARUDA_TRY_ASSIGN(auto const taken, found_word(context, kNullKeysPhase, 0, [&](VkDeviceAddress word) {
+                      push.taken = word;
+                      return context.dispatch_each(kNullKeysPhase, null_keys_shape(rows.keys.words), push, rows.rows);
+                    }));
+  return taken == 0;
 }
 
 std::vector<vk::ComputePipelineSpec> key_column_pipelines(ComputeTuning const& tuning) {
@@ -129,8 +207,13 @@ std::vector<vk::ComputePipelineSpec> key_column_pipelines(ComputeTuning const& t
   for (auto const kind :
        {DeviceValueKind::bits, DeviceValueKind::float16, DeviceValueKind::float32, DeviceValueKind::float64})
     specs.push_back(compute_pipeline(words_shape(kind), tuning));
-  for (auto const& shape : {nulls_shape(), convert_keys_shape()}) specs.push_back(compute_pipeline(shape, tuning));
+  for (auto const& shape : {nulls_shape(), convert_shape()}) specs.push_back(compute_pipeline(shape, tuning));
   return specs;
+}
+
+std::vector<vk::ComputePipelineSpec> key_width_pipelines(ComputeTuning const& tuning) {
+  return {compute_pipeline(width_shape(), tuning), compute_pipeline(null_keys_shape(1), tuning),
+          compute_pipeline(null_keys_shape(2), tuning)};
 }
 
 }  // namespace garuda::compute

@@ -1,12 +1,16 @@
-// Key columns on a device as words: packed side by side, or word by word, and which of them are null.
+// The passes that make words of key columns on a device: packed side by side or word by word, in another kind or width,
+// and with a value in place of null.
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
 #include "operators/compute/group_by/device_values.hpp"
 #include "operators/compute/primitives/compute_context.hpp"
+#include "operators/compute/primitives/non_null_rows.hpp"
+#include "operators/compute/primitives/radix_side.hpp"
 #include "vk_runtime/memory/memory.hpp"
 
 namespace garuda::shaders {
@@ -73,7 +77,44 @@ struct NullableKey {
 Result<vk::Buffer> record_key_nulls(ComputeContext& context, std::span<NullableKey const> columns, std::uint64_t rows,
                                     VkDeviceAddress words);
 
-/// Every pipeline with this tuning.
+/// How values of one kind become values of the kind in which both sides of a join are compared. It is exact for all
+/// values of a column: integers of up to 64 bits times a factor, integers of up to 32 bits as float64, of up to 16 as
+/// float32, floats as wider ones.
+struct KeyConversion {
+  DeviceValueKind as = DeviceValueKind::int64;  ///< int64, float32 or float64
+  std::uint64_t factor = 1;                     ///< of int64
+
+  std::uint32_t words() const noexcept { return as == DeviceValueKind::float32 ? 1 : 2; }
+};
+
+/// Records the conversion of a column of at least one row. `target`: conversion.words() a row.
+Result<void> record_key_conversion(ComputeContext& context, DeviceValues const& values, std::uint64_t rows,
+                                   KeyConversion const& conversion, VkDeviceAddress target);
+
+/// A column of 1, 2 or 4 words whose keys are to take as many words as those of the other side; the target may have 8.
+struct KeyResize {
+  DeviceColumn source;
+  DeviceColumn target;
+  std::uint64_t rows = 0;  ///< at most 2^31
+  bool is_signed = true;   ///< continued by their sign where the target is wider
+};
+
+/// Records the writing of `target`.
+Result<void> record_key_width(ComputeContext& context, KeyResize const& resize);
+
+/// Writes `target`, and waits for the least row whose key is cut to another value; nothing when all fit. Rows whose key
+/// is null are not looked at. Errors: out_of_memory, device_failure, cancelled.
+Result<std::optional<std::uint64_t>> cut_keys(ComputeContext& context, KeyResize const& resize,
+                                              std::optional<NullFlags> const& nulls);
+
+/// Looks whether no key of `rows`, of one or two words, is `value`, whose low words count, but those that are null;
+/// waits. `target`: where the keys are copied with that value in place of nulls, or 0. Errors: out_of_memory,
+/// device_failure, cancelled.
+Result<bool> replace_null_keys(ComputeContext& context, DeviceRows const& rows, std::optional<NullFlags> const& nulls,
+                               std::uint64_t value, VkDeviceAddress target);
+
+/// The pipelines of words of key columns, and those of keys of one width and with a value for null, with this tuning.
 std::vector<vk::ComputePipelineSpec> key_column_pipelines(ComputeTuning const& tuning);
+std::vector<vk::ComputePipelineSpec> key_width_pipelines(ComputeTuning const& tuning);
 
 }  // namespace garuda::compute

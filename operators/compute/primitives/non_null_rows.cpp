@@ -53,8 +53,7 @@ Result<DeviceRows> NonNullRows::copy(ComputeContext& context, DeviceRows const& 
   push.flags = flags_.address();
   push.num_rows = static_cast<std::uint32_t>(rows.rows);
   push.bit = flags.bit;
-  auto const groups = groups_for(rows.rows, context.tuning().group_size);
-  GARUDA_TRY(context.dispatch(kNullsPhase, non_null_shape(), push, groups, rows.rows));
+  GARUDA_TRY(context.dispatch_each(kNullsPhase, non_null_shape(), push, rows.rows));
   GARUDA_TRY(record_compact(context, kNullsPhase, scan_, flags_.address(), gather_->rows(), rows.rows));
   GARUDA_TRY_ASSIGN(auto const left, scan_.read_total(context, kNullsPhase));
   shaders::JoinRowsState state{};

@@ -5,7 +5,7 @@
 #include <optional>
 #include <vector>
 
-#include "operators/compute/primitives/device_scan.hpp"
+#include "operators/compute/primitives/device_primitives.hpp"
 #include "operators/compute/primitives/late_gather.hpp"
 #include "operators/compute/primitives/radix_side.hpp"
 #include "vk_runtime/memory/memory.hpp"

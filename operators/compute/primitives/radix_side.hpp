@@ -11,7 +11,7 @@
 
 #include "operators/compute/primitives/chunk_table.hpp"
 #include "operators/compute/primitives/compute_context.hpp"
-#include "operators/compute/primitives/device_scan.hpp"
+#include "operators/compute/primitives/device_primitives.hpp"
 #include "vk_runtime/memory/memory.hpp"
 
 namespace garuda::shaders {

@@ -1,6 +1,6 @@
 #include "operators/compute/strings/string_gather.hpp"
 
-#include "operators/compute/strings/string_numbers.hpp"
+#include "operators/compute/strings/device_strings.hpp"
 
 namespace garuda::compute {
 namespace {
@@ -34,8 +34,7 @@ Result<std::uint64_t> StringGather::measure(ComputeContext& context, DeviceStrin
   push.lengths = lengths_.address();
   push.null_mask = rows.nulls ? 1U << rows.nulls->bit : 0;
   push.num_rows = static_cast<std::uint32_t>(rows.rows);
-  GARUDA_TRY(context.dispatch(kStringGatherPhase, string_lengths_shape(), push,
-                              groups_for(rows.rows, context.tuning().group_size), rows.rows));
+  GARUDA_TRY(context.dispatch_each(kStringGatherPhase, string_lengths_shape(), push, rows.rows));
   GARUDA_TRY(scan_.record(context, kStringGatherPhase, {lengths_.address(), sums_.address(), rows.rows, offsets}));
   return scan_.read_total(context, kStringGatherPhase);
 }

@@ -5,7 +5,7 @@
 #include <optional>
 #include <vector>
 
-#include "operators/compute/primitives/device_scan.hpp"
+#include "operators/compute/primitives/device_primitives.hpp"
 #include "operators/compute/primitives/non_null_rows.hpp"
 #include "operators/compute/strings/device_strings.hpp"
 #include "vk_runtime/memory/memory.hpp"

@@ -50,8 +50,7 @@ double compared_pair_ns(contract::JoinShape const& shape, ConditionStrategy cons
   bool const is_counted = bounds.size() == 1 && parts.rest.empty();
   auto ns = kRestStepNs * static_cast<double>(parts.rest.size());
   for (auto const& bound : bounds)
-    ns += (is_counted ? kCountedNs : kMaskedNs) *
-          (std::holds_alternative<std::span<std::uint64_t const>>(columns[bound.column].words) ? 2 : 1);
+    ns += (is_counted ? kCountedNs : kMaskedNs) * (columns[bound.column].is_wide() ? 2 : 1);
   return ns;
 }
 

@@ -7,8 +7,7 @@
 
 #include "core/type_rows.hpp"
 #include "keys/codes/key_types.hpp"
-#include "operators/compute/primitives/key_width.hpp"
-#include "operators/device/device_group_columns.hpp"
+#include "operators/device/device_types.hpp"
 #include "operators/device/known_values.hpp"
 #include "operators/materialize/column_words.hpp"
 #include "shaders/compute/keys/column_values_layout.h"
@@ -18,12 +17,12 @@ namespace {
 
 using compute::DeviceValueKind;
 
-bool is_signed(DeviceValueKind kind) { return kind == DeviceValueKind::int32 || kind == DeviceValueKind::int64; }
+/// Whether images of a part are moved to those of int64: some of its values have a sign.
+bool has_sign(KeyPart const& part) { return image_offset(part.kinds[0]) != 0 || image_offset(part.kinds[1]) != 0; }
 
-/// What an ordered image has above its value.
-std::uint64_t image_offset(DeviceValueKind kind) {
-  if (!is_signed(kind)) return 0;
-  return std::uint64_t{1} << (kind == DeviceValueKind::int32 ? 31 : 63);
+/// What is added to a side's images of a part for the order of both sides, modulo 2^64.
+std::uint64_t moved_by(KeyPart const& part, Side side) {
+  return (has_sign(part) ? image_offset(DeviceValueKind::int64) : 0) - image_offset(part.kinds[side_index(side)]);
 }
 
 /// Whether values of `from`, continued to the width of `to`, are the same values there, or both are one type.
@@ -53,9 +52,9 @@ std::optional<KeyReading> reading_of(DataType const& type, DataType const& commo
 compute::ValueRange whole_range(DeviceValueKind kind) {
   compute::ValueRange range;
   range.has_values = true;
-  range.max = kind == DeviceValueKind::float16 ? 0xffff : 0xffffffff;
-  if (kind == DeviceValueKind::int64 || kind == DeviceValueKind::uint64 || kind == DeviceValueKind::float64)
-    range.max = ~std::uint64_t{0};
+  bool const is_wide =
+      kind == DeviceValueKind::int64 || kind == DeviceValueKind::uint64 || kind == DeviceValueKind::float64;
+  range.max = is_wide ? ~std::uint64_t{0} : kind == DeviceValueKind::float16 ? 0xffff : 0xffffffff;
   return range;
 }
 
@@ -70,8 +69,8 @@ Result<std::optional<compute::ValueRange>> images_of(JoinedTables const& tables,
 Result<KeyPart> part_of(JoinedTables const& tables, resolve::KeyPair const& pair, Control const& control) {
   KeyPart part;
   part.columns = {pair.left, pair.right};
-  auto const& left = tables.column(Side::left, pair.left);
-  auto const& right = tables.column(Side::right, pair.right);
+  auto const& left = tables.of(Side::left).columns[pair.left];
+  auto const& right = tables.of(Side::right).columns[pair.right];
   part.has_nulls = {left.nulls.has_value(), right.nulls.has_value()};
   if (left.strings != nullptr && right.strings != nullptr) {
     GARUDA_TRY_ASSIGN(part.strings, strings_of_both(left.strings, right.strings));
@@ -120,10 +119,8 @@ Result<std::optional<compute::ValueRange>> range_of(JoinedTables const& tables, 
     auto const kind = device_key_kind(tables.field(side, column).type);
     range = converted_range(*range, *kind, *conversion);
   }
-  bool const has_sign = is_signed(part.kinds[0]) || is_signed(part.kinds[1]);
-  auto const moved = (has_sign ? image_offset(DeviceValueKind::int64) : 0) - image_offset(part.kinds[side_index(side)]);
-  range->min += moved;
-  range->max += moved;
+  range->min += moved_by(part, side);
+  range->max += moved_by(part, side);
   return range;
 }
 
@@ -140,12 +137,10 @@ Result<bool> place(JoinedTables const& tables, bool nulls_are_keys, KeyPart& par
   }
   bool const has_null_code = nulls_are_keys && (part.has_nulls[0] || part.has_nulls[1]);
   auto const bits = compute::code_bits(both.max - both.min, has_null_code);
-  bool const has_sign = is_signed(part.kinds[0]) || is_signed(part.kinds[1]);
-  for (std::size_t side = 0; side < kSides.size(); ++side) {
-    auto const moved = image_offset(part.kinds[side]) - (has_sign ? image_offset(DeviceValueKind::int64) : 0);
+  for (auto const side : kSides) {
     // Columns with nulls have them as the code 0 of their own accord.
-    auto const skipped = has_null_code && !part.has_nulls[side] ? 1 : 0;
-    part.places[side] = {0, bits, both.min + moved - skipped};
+    auto const skipped = has_null_code && !part.has_nulls[side_index(side)] ? 1 : 0;
+    part.places[side_index(side)] = {0, bits, both.min - moved_by(part, side) - skipped};
   }
   return true;
 }
@@ -168,17 +163,14 @@ Result<bool> place_all(JoinedTables const& tables, KeyComposition& composition, 
 }
 
 Result<void> take_words(KeyComposition& composition) {
-  std::uint32_t null_bits = 0;
+  std::uint32_t value_words = 0;
+  std::uint32_t nullable = 0;
   for (auto const& part : composition.parts) {
-    composition.num_words += part.words;
-    if (composition.nulls_are_keys && (part.has_nulls[0] || part.has_nulls[1])) ++null_bits;
+    value_words += part.words;
+    if (composition.nulls_are_keys && (part.has_nulls[0] || part.has_nulls[1])) ++nullable;
   }
-  composition.num_words += (null_bits + compute::kWordBits - 1) / compute::kWordBits;
-  auto const rows = composition.rows;
-  if (rows <= compute::kMaxScanElements && rows * composition.num_words < std::uint64_t{1} << 32) return {};
-  return fail(ErrorCode::limit_exceeded,
-              fmt::format("keys on a device that do not fit 64 bits, but take {} words, are of fewer rows: {}",
-                          composition.num_words, rows));
+  GARUDA_TRY_ASSIGN(composition.num_words, compute::NumberedKeys::words_of(value_words, nullable, composition.rows));
+  return {};
 }
 
 }  // namespace
@@ -267,9 +259,8 @@ Result<void> ComposedKeys::number_strings(compute::ComputeContext& context, Cont
     for (auto const side : kSides) {
       auto const& table = tables_.of(side);
       if (table.rows == 0) continue;
-      auto& made = strings_[side_index(side)][p];
-      auto const& column = tables_.column(side, part.columns[side_index(side)]);
-      GARUDA_TRY_ASSIGN(made, string_keys(context, table, column, *part.strings, numbers));
+      GARUDA_TRY_ASSIGN(strings_[side_index(side)][p],
+                        string_keys(context, table, part.columns[side_index(side)], *part.strings, numbers));
     }
   }
   return {};
@@ -297,21 +288,18 @@ Result<void> ComposedKeys::convert(compute::ComputeContext& context, Side side) 
 bool ComposedKeys::continues_by_sign(Side side, std::size_t part) const {
   auto const& of = composition_->parts[part];
   if (auto const& conversion = of.conversions[side_index(side)]) return conversion->as == DeviceValueKind::int64;
-  return materialize::is_signed(tables_.field(side, of.columns[side_index(side)]).type.id);
+  return garuda::continues_by_sign(tables_.field(side, of.columns[side_index(side)]).type.id);
 }
 
 /// Its nulls are told of where they are keys.
 compute::DeviceValues ComposedKeys::column(Side side, std::size_t part) const {
   auto const& of = composition_->parts[part];
   auto const own = of.columns[side_index(side)];
-  compute::DeviceValues values{tables_.words(side, own), of.kinds[side_index(side)]};
+  auto values = tables_.of(side).values(own, of.kinds[side_index(side)]);
+  if (!composition_->nulls_are_keys) values.nulls = values.null_mask = 0;
   if (auto const& numbers = strings_[side_index(side)][part]) values.column = {numbers->keys.address(), 1};
   if (auto const& conversion = of.conversions[side_index(side)]; conversion && converted_[side_index(side)][part])
     values.column = {converted_[side_index(side)][part].address(), conversion->words()};
-  if (auto const nulls = tables_.nulls(side, own); nulls && composition_->nulls_are_keys) {
-    values.nulls = nulls->words;
-    values.null_mask = std::uint32_t{1} << nulls->bit;
-  }
   return values;
 }
 
@@ -337,12 +325,8 @@ Result<void> ComposedKeys::pack(compute::ComputeContext& context, Side side) {
 Result<void> ComposedKeys::number(compute::ComputeContext& context) {
   auto const rows = composition_->rows;
   if (rows == 0) return {};
-  auto const num_words = composition_->num_words;
-  GARUDA_TRY_ASSIGN(auto const words,
-                    context.device_buffer(rows * num_words * materialize::kWordBytes, "words of keys"));
-  GARUDA_TRY_ASSIGN(auto const heads, context.device_buffer(rows * materialize::kWordBytes, "first rows of keys"));
-  GARUDA_TRY_ASSIGN(auto numbers, context.device_buffer(rows * materialize::kWordBytes, "numbers of keys"));
-  if (composition_->nulls_are_keys) GARUDA_TRY(context.fill("encode", words, 0));
+  GARUDA_TRY_ASSIGN(auto numbered, compute::NumberedKeys::create(context, rows, composition_->num_words));
+  if (composition_->nulls_are_keys) GARUDA_TRY(numbered.clear(context));
   std::uint64_t first = 0;
   for (auto const side : kSides) {
     std::vector<compute::KeyWordColumn> columns;
@@ -353,18 +337,12 @@ Result<void> ComposedKeys::number(compute::ComputeContext& context) {
       if (part.has_nulls[0] || part.has_nulls[1]) ++null_bit;
     }
     auto const own = tables_.of(side).rows;
-    if (own > 0)
-      GARUDA_TRY(
-          compute::record_key_words(context, columns, {own, words.address() + first * materialize::kWordBytes, rows}));
-    keys_[side_index(side)].address = numbers.address() + first * materialize::kWordBytes;
+    if (own > 0) GARUDA_TRY(numbered.record(context, columns, first, own));
+    keys_[side_index(side)].address = numbered.numbers().address() + first * materialize::kWordBytes;
     first += own;
   }
-  compute::TableAddress address;
-  address.slots = compute::hash_table_slots(rows);
-  compute::RowKeys const keys{words.address(), static_cast<std::uint32_t>(rows), 0, num_words};
-  GARUDA_TRY_ASSIGN(auto groups, compute::RowGroups::create(context, keys, address));
-  GARUDA_TRY(groups.run(context, numbers.address(), heads.address()));
-  buffers_.push_back(std::move(numbers));
+  GARUDA_TRY(numbered.run(context));
+  buffers_.push_back(std::move(numbered.numbers()));
   return {};
 }
 
@@ -380,7 +358,7 @@ Result<VkDeviceAddress> ComposedKeys::null_words(compute::ComputeContext& contex
   GARUDA_TRY_ASSIGN(words, context.device_buffer(rows * materialize::kWordBytes, "nulls of keys"));
   std::vector<compute::NullableKey> columns;
   for (std::size_t p = 0; p < composition_->parts.size(); ++p)
-    if (auto const nulls = tables_.nulls(side, composition_->parts[p].columns[side_index(side)]))
+    if (auto const nulls = tables_.of(side).nulls(composition_->parts[p].columns[side_index(side)]))
       columns.push_back({nulls->words, std::uint32_t{1} << nulls->bit, static_cast<std::uint32_t>(p)});
   if (columns.empty() || rows == 0) {
     GARUDA_TRY(context.fill("encode", words, 0));

@@ -9,20 +9,35 @@
 #include <optional>
 #include <vector>
 
+#include "expr/sides.hpp"
 #include "garuda/control.hpp"
 #include "garuda/error.hpp"
-#include "operators/compute/group_by/row_groups.hpp"
+#include "operators/compute/group_by/device_keys.hpp"
 #include "operators/compute/join/key_bitmap.hpp"
 #include "operators/compute/join/resident_join_ways.hpp"
 #include "operators/compute/primitives/key_columns.hpp"
-#include "operators/compute/primitives/non_null_rows.hpp"
 #include "operators/device/device_table.hpp"
-#include "operators/device/join/joined_tables.hpp"
-#include "operators/device/join/key_conversions.hpp"
 #include "operators/device/strings/string_numbers.hpp"
 #include "operators/resolve/join_request.hpp"
 
 namespace garuda::device {
+
+/// Refers to the tables of a join that live on one device, or to outlines of such.
+class JoinedTables {
+ public:
+  /// Requires: both tables live there.
+  explicit JoinedTables(resolve::JoinRequest const& request)
+      : tables_{request.left.resident(), request.right.resident()} {}
+  JoinedTables(DeviceTableState const& left, DeviceTableState const& right) : tables_{&left, &right} {}
+
+  /// Whether values can be looked at: outlines have none.
+  bool are_there() const noexcept { return tables_[0]->device.open.device != nullptr; }
+  DeviceTableState const& of(Side side) const noexcept { return *tables_[side_index(side)]; }
+  Field const& field(Side side, std::size_t column) const { return of(side).schema[column]; }
+
+ private:
+  std::array<DeviceTableState const*, 2> tables_;
+};
 
 /// A pair of key columns as they are compared: as images in one order where both have one, else by their words.
 struct KeyPart {

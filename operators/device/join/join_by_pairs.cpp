@@ -47,7 +47,7 @@ struct Tested {
 Result<vk::Buffer> upload_program(compute::ComputeContext& context, std::optional<DeviceCondition> const& condition,
                                   std::uint64_t& steps) {
   std::vector<std::uint32_t> words(shaders::kStepWords);
-  if (condition) words = condition->steps();
+  if (condition) words = condition->steps;
   steps = condition ? words.size() / shaders::kStepWords : 0;
   auto const bytes = std::as_bytes(std::span(words));
   GARUDA_TRY_ASSIGN(auto program, context.upload_buffer(bytes.size(), "condition"));
@@ -65,7 +65,7 @@ Result<void> test(compute::ComputeContext& context, MovedSides const& sides, Joi
   pairs.left_rows = joined.left[0]->address();
   pairs.right_rows = joined.right[0]->address();
   pairs.marks = tested.pair_marks.address();
-  pairs.many_words = condition && condition->has_many_words();
+  pairs.many_words = condition && condition->has_many_words;
   for (auto const side : {Side::left, Side::right}) {
     if (sides.parts.rows(side) == SideRows::none) continue;
     GARUDA_TRY_ASSIGN(tested.of(side), take_marks(context, sides.of(side).rows().rows));
@@ -172,11 +172,11 @@ Result<std::uint64_t> join_by_pairs(compute::ComputeContext& context, MovedSides
   if (result == nullptr) return rows;
   result->rows = rows;
   result->arena = column_arena(*result->device.open.device, rows * sides.result_row_bytes());
-  GARUDA_TRY_ASSIGN(auto keys, take_column(*result, rows, sides.key_words));
+  GARUDA_TRY_ASSIGN(auto keys, take_column(*result, sides.key_words));
   result->stored.push_back(std::move(keys));
   for (auto const side : {Side::left, Side::right})
     for (auto const& column : sides.of(side).rows().payload) {
-      GARUDA_TRY_ASSIGN(auto stored, take_column(*result, rows, column.words));
+      GARUDA_TRY_ASSIGN(auto stored, take_column(*result, column.words));
       result->stored.push_back(std::move(stored));
     }
   LeftPlaces places;

@@ -5,10 +5,9 @@
 #include <algorithm>
 #include <vector>
 
+#include "core/type_rows.hpp"
 #include "keys/codes/key_types.hpp"
 #include "keys/numbering/mix.hpp"
-#include "operators/compute/primitives/key_width.hpp"
-#include "operators/compute/primitives/null_keys.hpp"
 #include "operators/materialize/column_words.hpp"
 
 namespace garuda::device {
@@ -63,7 +62,7 @@ Result<void> JoinableSides::number_keys(compute::ComputeContext& context, MovedS
   for (auto const side : {Side::left, Side::right}) {
     auto const& moved = sides.of(side);
     auto& made = numbered_[side_index(side)];
-    GARUDA_TRY_ASSIGN(made, string_keys(context, moved.table(), moved.key(), *sides.key_strings, numbers));
+    GARUDA_TRY_ASSIGN(made, string_keys(context, moved.table(), moved.key_column(), *sides.key_strings, numbers));
     own(side).keys.address = made->keys.address();
   }
   return {};
@@ -101,7 +100,7 @@ Result<void> JoinableSides::resize_keys(compute::ComputeContext& context, MovedS
   GARUDA_TRY_ASSIGN(resized_[copy],
                     context.device_buffer(rows.rows * key_words * materialize::kWordBytes, "keys of one width"));
   compute::KeyResize resize{
-      rows.keys, {resized_[copy].address(), key_words}, rows.rows, materialize::is_signed(side.key_field().type.id)};
+      rows.keys, {resized_[copy].address(), key_words}, rows.rows, continues_by_sign(side.key_field().type.id)};
   if (rows.keys.words < key_words) {
     GARUDA_TRY(compute::record_key_width(context, resize));
   } else {

@@ -4,7 +4,6 @@
 #include <optional>
 #include <utility>
 
-#include "operators/compute/primitives/key_width.hpp"
 #include "operators/materialize/column_words.hpp"
 
 namespace garuda::device {
@@ -31,7 +30,7 @@ Result<void> take_added(compute::ComputeContext& context, MovedSides const& side
       result.stored.push_back({{}, column.words});
       continue;
     }
-    GARUDA_TRY_ASSIGN(auto stored, take_column(result, result.rows, column.words));
+    GARUDA_TRY_ASSIGN(auto stored, take_column(result, column.words));
     if (absent) GARUDA_TRY(context.fill(kFlagsPhase, stored.buffer, 0));
     result.stored.push_back(std::move(stored));
   }
@@ -39,14 +38,6 @@ Result<void> take_added(compute::ComputeContext& context, MovedSides const& side
 }
 
 }  // namespace
-
-Result<DeviceTableState::Stored> take_column(DeviceTableState& result, std::uint64_t rows, std::uint32_t words) {
-  vk::BufferSpec spec;
-  spec.bytes = std::max<std::uint64_t>(rows * words * materialize::kWordBytes, materialize::kWordBytes);
-  spec.name = "joined column";
-  GARUDA_TRY_ASSIGN(auto buffer, result.arena->buffer(spec));
-  return DeviceTableState::Stored{std::move(buffer), words};
-}
 
 Result<std::vector<UnmatchedPart>> find_unmatched(compute::ComputeContext& context, contract::JoinParts const& parts,
                                                   std::vector<std::pair<Side, compute::MarkedRows>> sides) {

@@ -13,9 +13,6 @@
 
 namespace garuda::device {
 
-/// Takes device memory from the result's arena. Errors: out_of_memory.
-Result<DeviceTableState::Stored> take_column(DeviceTableState& result, std::uint64_t rows, std::uint32_t words);
-
 /// The rows of one side that the result has without a row of the other side.
 struct UnmatchedPart {
   Side side = Side::left;

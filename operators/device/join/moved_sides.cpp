@@ -53,7 +53,7 @@ void place_key_nulls(MovedSides const& sides, std::size_t key, DeviceTableState:
 
 /// Whether keys take more than the 64 bits that words of one column are compared in. Of outlines that is not known.
 Result<bool> has_wide_keys(JoinedTables const& tables, Side side, std::size_t key, Control const& control) {
-  bool const may_be_wide = tables.are_there() && tables.words(side, key).words > 2;
+  bool const may_be_wide = tables.are_there() && tables.of(side).words(key).words > 2;
   return may_be_wide ? has_wide_values(tables.of(side), key, control) : Result<bool>(false);
 }
 
@@ -76,8 +76,8 @@ MovedSide::MovedSide(DeviceTableState const& table, std::vector<std::size_t> key
     : table_(table), keys_(std::move(keys)), are_composed_(are_composed) {
   rows_.rows = table.rows;
   if (are_composed) return;
-  if (key().nulls) key_nulls_ = compute::NullFlags{at(*key().nulls).address, key().null_bit};
-  rows_.keys = at(key().stored);
+  key_nulls_ = table.nulls(key_column());
+  rows_.keys = table.words(key_column());
 }
 
 compute::DeviceColumn MovedSide::at(std::size_t stored) const {

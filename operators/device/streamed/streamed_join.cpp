@@ -12,7 +12,7 @@
 
 #include "keys/codes/key_types.hpp"
 #include "operators/compute/join/rows_join.hpp"
-#include "operators/compute/primitives/compute_lane.hpp"
+#include "operators/compute/primitives/compute_context.hpp"
 #include "operators/compute/primitives/non_null_rows.hpp"
 #include "operators/device/range_download.hpp"
 #include "operators/device/streamed/streamed_tables.hpp"

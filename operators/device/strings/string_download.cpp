@@ -74,12 +74,9 @@ Result<StringDownload> StringDownload::create(compute::ComputeContext& context, 
 }
 
 compute::StringRows StringDownload::rows_of(Column const& column, std::uint64_t first, std::uint64_t rows) const {
-  auto const& from = table_->columns[column.column];
-  compute::StringRows taken{rows, table_->stored[from.stored].buffer.address() + first * kOffsetBytes};
-  if (from.nulls)
-    taken.nulls =
-        compute::NullFlags{table_->stored[*from.nulls].buffer.address() + first * kOffsetBytes, from.null_bit};
-  return taken;
+  auto nulls = table_->nulls(column.column);
+  if (nulls) nulls->words += first * kOffsetBytes;
+  return {rows, table_->words(column.column).address + first * kOffsetBytes, nulls};
 }
 
 /// Measures; takes memory for the offsets.

@@ -4,7 +4,7 @@
 #include <mutex>
 #include <utility>
 
-#include "operators/compute/primitives/compute_lane.hpp"
+#include "operators/compute/primitives/compute_context.hpp"
 
 namespace garuda::device {
 namespace {
@@ -80,17 +80,15 @@ compute::NumberedStrings numbered_strings(DeviceTableState const& table, std::si
   return numbered_strings(table, *strings, compute::kStringHashBits, table.rows);
 }
 
-Result<StringKeyColumn> string_keys(compute::ComputeContext& context, DeviceTableState const& table,
-                                    DeviceTableState::Column const& column, Strings const& among,
-                                    std::shared_ptr<StringNumbers const> numbers) {
+Result<StringKeyColumn> string_keys(compute::ComputeContext& context, DeviceTableState const& table, std::size_t column,
+                                    Strings const& among, std::shared_ptr<StringNumbers const> numbers) {
   StringKeyColumn made;
   made.numbers = std::move(numbers);
-  GARUDA_TRY_ASSIGN(made.strings, view_of(context, *column.strings, among));
+  GARUDA_TRY_ASSIGN(made.strings, view_of(context, *table.columns[column].strings, among));
   GARUDA_TRY_ASSIGN(made.keys, context.device_buffer(table.rows * sizeof(std::uint32_t), "string keys"));
-  GARUDA_TRY(compute::record_string_keys(
-      context, made.strings,
-      {table.rows, table.stored[column.stored].buffer.address(), made.numbers->numbers.address()},
-      made.keys.address()));
+  GARUDA_TRY(compute::record_string_keys(context, made.strings,
+                                         {table.rows, table.words(column).address, made.numbers->numbers.address()},
+                                         made.keys.address()));
   return made;
 }
 

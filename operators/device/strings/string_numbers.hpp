@@ -8,8 +8,7 @@
 
 #include "garuda/control.hpp"
 #include "garuda/error.hpp"
-#include "operators/compute/strings/string_costs.hpp"
-#include "operators/compute/strings/string_numbers.hpp"
+#include "operators/compute/strings/device_strings.hpp"
 #include "operators/device/device_table.hpp"
 #include "operators/device/strings/stored_strings.hpp"
 
@@ -42,8 +41,7 @@ struct StringKeyColumn {
 
 /// Records the keys of a column's rows. `numbers`: of `among`, which has the column's strings. Errors: those of device
 /// memory.
-Result<StringKeyColumn> string_keys(compute::ComputeContext& context, DeviceTableState const& table,
-                                    DeviceTableState::Column const& column, Strings const& among,
-                                    std::shared_ptr<StringNumbers const> numbers);
+Result<StringKeyColumn> string_keys(compute::ComputeContext& context, DeviceTableState const& table, std::size_t column,
+                                    Strings const& among, std::shared_ptr<StringNumbers const> numbers);
 
 }  // namespace garuda::device

@@ -1,14 +1,15 @@
-#include "operators/device/join/key_conversions.hpp"
+#include "operators/device/device_types.hpp"
 
+#include <algorithm>
 #include <bit>
-#include <cstdint>
 #include <limits>
 
 #include "core/numbers/half_float.hpp"
 #include "core/numbers/ordered_value.hpp"
 #include "core/type_rows.hpp"
 #include "keys/codes/key_types.hpp"
-#include "operators/device/device_group_columns.hpp"
+#include "operators/device/strings/stored_strings.hpp"
+#include "operators/materialize/column_words.hpp"
 
 namespace garuda::device {
 namespace {
@@ -34,10 +35,9 @@ std::optional<std::uint64_t> factor_between(DataType const& from, DataType const
 
 /// The integer that an image stands for; nullopt: beyond int64.
 std::optional<std::int64_t> integer_of(DeviceValueKind kind, std::uint64_t image) {
-  if (kind == DeviceValueKind::int64) return static_cast<std::int64_t>(ordered_signed(image));
-  if (kind == DeviceValueKind::int32) return static_cast<std::int64_t>(image) - (std::int64_t{1} << 31);
-  if (image > std::uint64_t{std::numeric_limits<std::int64_t>::max()}) return std::nullopt;
-  return static_cast<std::int64_t>(image);
+  auto const offset = image_offset(kind);
+  if (offset == 0 && image > std::uint64_t{std::numeric_limits<std::int64_t>::max()}) return std::nullopt;
+  return static_cast<std::int64_t>(image - offset);
 }
 
 double number_of(DeviceValueKind kind, std::uint64_t image) {
@@ -80,6 +80,56 @@ std::optional<std::uint64_t> converted_image(std::uint64_t image, DeviceValueKin
 }
 
 }  // namespace
+
+std::optional<std::uint32_t> device_words(DataType const& type) noexcept {
+  if (type.id == TypeId::boolean) return 1;
+  auto const width = byte_width(type);
+  if (type.id == TypeId::dictionary || width <= 0) return std::nullopt;
+  return static_cast<std::uint32_t>((static_cast<std::uint64_t>(width) + materialize::kWordBytes - 1) /
+                                    materialize::kWordBytes);
+}
+
+std::optional<std::uint32_t> stored_words(DataType const& type) noexcept {
+  return is_stored_as_strings(type) ? std::optional(1U) : device_words(type);
+}
+
+std::uint32_t device_key_words(DataType const& common) noexcept {
+  // Decimals of more words have to fit two.
+  return std::min(device_words(common).value_or(1), 2U);
+}
+
+std::optional<DataType> stored_key_type(Schema const& left, Schema const& right, resolve::ResolvedJoin const& columns) {
+  if (columns.keys.size() != 1) return std::nullopt;
+  auto const& pair = columns.keys.front();
+  auto const& left_type = left[pair.left].type;
+  auto const& right_type = right[pair.right].type;
+  if (is_stored_as_strings(left_type) && is_stored_as_strings(right_type)) return pair.type;
+  if (keys::extends_to(left_type, pair.type) && keys::extends_to(right_type, pair.type)) return pair.type;
+  return std::nullopt;
+}
+
+std::optional<DeviceValueKind> device_key_kind(DataType const& type) {
+  auto const words = device_words(type);
+  if (!words) return std::nullopt;
+  auto const& row = type_row(type.id);
+  if (row.family == TypeFamily::floating)
+    return row.width == 2   ? DeviceValueKind::float16
+           : row.width == 4 ? DeviceValueKind::float32
+                            : DeviceValueKind::float64;
+  bool const is_signed = continues_by_sign(type.id);
+  if (*words == 1) return is_signed ? DeviceValueKind::int32 : DeviceValueKind::uint32;
+  if (*words == 2) return is_signed ? DeviceValueKind::int64 : DeviceValueKind::uint64;
+  return is_signed && *words == 4 ? DeviceValueKind::int128 : DeviceValueKind::bits;
+}
+
+std::optional<DeviceValueKind> device_value_kind(DataType const& type) {
+  return type.id == TypeId::float16 ? std::nullopt : device_key_kind(type);
+}
+
+std::uint64_t image_offset(DeviceValueKind kind) noexcept {
+  if (kind == DeviceValueKind::int32) return std::uint64_t{1} << 31;
+  return kind == DeviceValueKind::int64 ? std::uint64_t{1} << 63 : 0;
+}
 
 std::optional<KeyConversion> key_conversion(DataType const& from, DataType const& common) {
   auto const kind = device_key_kind(from);
