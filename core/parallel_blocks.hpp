@@ -44,6 +44,15 @@ Result<void> for_each_block(std::size_t count, Control const* control, Body cons
   return check_cancelled(control);
 }
 
+/// Calls body(begin, end) for the numbers below `count`, kBlockRows of them at a time, as for_each_block() does.
+template <class Body>
+Result<void> for_each_range(std::uint64_t count, Control const* control, Body const& body) {
+  return for_each_block((count + kBlockRows - 1) / kBlockRows, control, [&](std::size_t block) {
+    auto const begin = block * kBlockRows;
+    body(begin, begin + kBlockRows < count ? begin + kBlockRows : count);
+  });
+}
+
 /// for_each_block() whose calls begin in the order of i, each as soon as a thread is free: for blocks that shrink.
 template <class Body>
 Result<void> for_each_block_in_turn(std::size_t count, Control const* control, Body const& body) {

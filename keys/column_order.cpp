@@ -16,14 +16,6 @@ namespace {
 
 UInt128 entry_of(std::uint64_t key, std::uint64_t value) noexcept { return (UInt128{key} << 64) | value; }
 
-/// Calls body(begin, end) for blocks of the numbers below `count`.
-template <class Body>
-Result<void> for_blocks_of(std::uint64_t count, Control const& control, Body const& body) {
-  return for_each_block((count + kBlockRows - 1) / kBlockRows, &control, [&](std::size_t block) {
-    body(block * kBlockRows, std::min(count, (block + 1) * kBlockRows));
-  });
-}
-
 /// In how many bytes two values agree, at most `most`, which neither is shorter than.
 std::size_t agreement(std::string_view a, std::string_view b, std::size_t most) noexcept {
   if (a.substr(0, most) == b.substr(0, most)) return most;
@@ -54,7 +46,7 @@ Result<std::size_t> ColumnOrder::common_bytes(Control const& control) const {
   if (first == values.size()) return 0;
   auto const pattern = values[first];
   std::atomic<std::size_t> common{pattern.size()};
-  GARUDA_TRY(for_blocks_of(values.size(), control, [&](std::uint64_t begin, std::uint64_t end) {
+  GARUDA_TRY(for_each_range(values.size(), &control, [&](std::uint64_t begin, std::uint64_t end) {
     auto least = common.load();
     if (least == 0) return;
     values.for_each(begin, end, [&](std::uint64_t, std::optional<std::string_view> bytes) {
@@ -69,7 +61,7 @@ Result<std::size_t> ColumnOrder::common_bytes(Control const& control) const {
 
 Result<void> ColumnOrder::enter_rows(std::size_t depth, Control const& control) {
   auto* const entries = entries_.as<UInt128>();
-  return for_blocks_of(values_.bytes.size(), control, [&](std::uint64_t begin, std::uint64_t end) {
+  return for_each_range(values_.bytes.size(), &control, [&](std::uint64_t begin, std::uint64_t end) {
     values_.bytes.for_each(begin, end, [&](std::uint64_t row, std::optional<std::string_view> bytes) {
       entries[row] = entry_of(bytes ? key_of(*bytes, depth) : 0, row);
     });
@@ -80,7 +72,7 @@ Result<void> ColumnOrder::enter_indices(TableView table, std::size_t column, std
                                         Control const& control) {
   auto const num_values = values_.bytes.size();
   std::vector<std::uint64_t> keys(num_values);
-  GARUDA_TRY(for_blocks_of(num_values, control, [&](std::uint64_t begin, std::uint64_t end) {
+  GARUDA_TRY(for_each_range(num_values, &control, [&](std::uint64_t begin, std::uint64_t end) {
     values_.bytes.for_each(begin, end, [&](std::uint64_t i, std::optional<std::string_view> bytes) {
       keys[i] = bytes ? key_of(*bytes, depth) : 0;
     });

@@ -145,10 +145,8 @@ Result<void> gather_words(EncodedGroupKeys& keys, Control const& control) {
   auto const parts = std::exchange(keys.parts, {});
   auto const word_bytes = keys.packed.key_bits / 8;
   GARUDA_TRY_ASSIGN(auto words, AlignedBuffer::allocate(static_cast<std::int64_t>(keys.num_rows * word_bytes)));
-  GARUDA_TRY(for_each_block((keys.num_rows + kBlockRows - 1) / kBlockRows, &control, [&](std::size_t block) {
-    auto const end = std::min<std::uint64_t>((block + 1) * kBlockRows, keys.num_rows);
-    auto part = std::ranges::upper_bound(parts, block * kBlockRows, {}, &WordPart::first_row) - 1;
-    for (std::uint64_t first = block * kBlockRows; first < end; ++part) {
+  GARUDA_TRY(for_each_range(keys.num_rows, &control, [&](std::uint64_t first, std::uint64_t end) {
+    for (auto part = std::ranges::upper_bound(parts, first, {}, &WordPart::first_row) - 1; first < end; ++part) {
       auto const part_end = part + 1 == parts.end() ? end : std::min(end, (part + 1)->first_row);
       std::memcpy(words.data() + first * word_bytes,
                   static_cast<std::byte const*>(part->words) + (first - part->first_row) * word_bytes,

@@ -10,7 +10,6 @@
 
 #include "core/numbers/wide_integer.hpp"
 #include "keys/numbering/value_dictionary.hpp"
-#include "keys/numbering/value_numbering.hpp"
 
 namespace garuda::keys {
 namespace {

@@ -195,9 +195,7 @@ Result<void> KeyDecoder::decode_bytes(Attribute const& attribute, std::span<std:
       column.views.as<ValueView>()[i] = make_view({values + offsets[i], size}, offsets[i]);
     }
   }));
-  column.viewed = std::make_unique<OwnedViewBuffer>();
-  column.viewed->buffer = column.values.data();
-  column.viewed->bytes = column.values.size_bytes();
+  column.viewed = std::make_unique<ViewedBytes>(column.values.data(), column.values.size_bytes());
   return {};
 }
 

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "core/buffer.hpp"
+#include "core/variable_value.hpp"
 #include "garuda/control.hpp"
 #include "garuda/error.hpp"
 #include "garuda/table.hpp"
@@ -18,13 +19,6 @@
 #include "keys/group_keys.hpp"
 
 namespace garuda::keys {
-
-/// What views refer to that have one buffer.
-struct OwnedViewBuffer {
-  void const* buffer = nullptr;
-  std::int64_t bytes = 0;
-  ViewBuffers list{1, &buffer, &bytes};
-};
 
 /// Decodes key columns of integers, decimals of at most 64 bits, dates, times, floats, and of strings and binary whose
 /// codes are those of their bytes. Safe to use from several
@@ -45,8 +39,8 @@ class KeyDecoder {
     AlignedBuffer values;
     AlignedBuffer offsets;
     AlignedBuffer views;
-    std::unique_ptr<OwnedViewBuffer> viewed;  ///< that the views refer to: the values
-    AlignedBuffer validity;                   ///< empty: no nulls
+    std::unique_ptr<ViewedBytes> viewed;  ///< that the views refer to: the values
+    AlignedBuffer validity;               ///< empty: no nulls
   };
   /// Which of a row's words column `index` is in.
   std::uint32_t word_of(std::size_t index) const { return attributes_.at(index).word; }

@@ -10,9 +10,9 @@
 
 #include "core/bitmap.hpp"
 #include "core/parallel_blocks.hpp"
+#include "keys/codes/attribute_reader.hpp"
 #include "keys/codes/key_types.hpp"
-#include "keys/given_codes.hpp"
-#include "keys/word_folding.hpp"
+#include "keys/key_layout.hpp"
 
 namespace garuda::keys {
 namespace {
@@ -380,10 +380,9 @@ Result<void> measure_words(EncodedKeys& keys, Control const& control) {
   auto const words = keys.words32();
   PackedRange total;
   std::mutex mutex;
-  GARUDA_TRY(for_each_block((words.size() + kBlockRows - 1) / kBlockRows, &control, [&](std::size_t b) {
-    auto const first = b * kBlockRows;
+  GARUDA_TRY(for_each_range(words.size(), &control, [&](std::uint64_t begin, std::uint64_t end) {
     PackedRange range;
-    range.add(words.data() + first, std::min<std::uint64_t>(kBlockRows, words.size() - first));
+    range.add(words.data() + begin, end - begin);
     std::lock_guard const lock(mutex);
     total.add(range);
   }));
@@ -403,22 +402,11 @@ Result<void> KeyEncoder::scan() {
 std::vector<WordPart> KeyEncoder::words_in_place(std::size_t table) const {
   auto const& keys = tables_[table];
   auto const& scan = scans_[table];
-  if (keys.readers.size() != 1 || !keys.readers[0].zero_in_place() || !keys.readers[0].has_integers_of_table())
-    return {};
-  if (scan.num_keys() == 0 || scan.ranges[0].has_nulls) return {};
+  if (keys.readers.size() != 1 || scan.num_keys() == 0 || scan.ranges[0].has_nulls) return {};
   if (scan.num_keys() != static_cast<std::uint64_t>(keys.table.num_rows())) return {};
-  auto const word_bytes = static_cast<std::int32_t>(layout_.key_bits() / 8);
-  if (byte_width(keys.readers[0].field().type) != word_bytes) return {};
-  if (!in_parts_ && keys.blocks.front().batch != keys.blocks.back().batch) return {};
-  std::vector<WordPart> parts;
-  for (auto const& block : keys.blocks) {
-    if (block.begin != 0) continue;
-    auto const& array = keys.table.batch(block.batch).columns[keys.columns[0]];
-    auto const* const values = static_cast<std::byte const*>(array.values) + array.offset * word_bytes;
-    if (reinterpret_cast<std::uintptr_t>(values) % static_cast<std::uintptr_t>(word_bytes) != 0) return {};
-    parts.push_back({block.first_row, values});
-  }
-  return parts;
+  auto const width = static_cast<std::int32_t>(layout_.key_bits() / 8);
+  auto parts = words_of_table(keys.readers[0], keys.table, keys.columns[0], width);
+  return in_parts_ || parts.size() == 1 ? std::move(parts) : std::vector<WordPart>{};
 }
 
 /// What a word 0 stands for when a table's words are in place.

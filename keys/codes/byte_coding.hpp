@@ -4,20 +4,43 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <span>
 #include <vector>
 
+#include "core/numbers/wide_integer.hpp"
 #include "garuda/control.hpp"
 #include "garuda/error.hpp"
 #include "garuda/table.hpp"
 #include "garuda/types.hpp"
-#include "keys/codes/byte_sums.hpp"
-#include "keys/codes/exact_divisor.hpp"
+#include "keys/codes/byte_kernels.hpp"
 #include "keys/codes/key_column.hpp"
 
 namespace garuda::keys {
+
+/// Divides by a product and one correction.
+class ExactDivisor {
+ public:
+  /// Requires: divisor > 0.
+  explicit ExactDivisor(std::uint64_t divisor)
+      : divisor_(divisor), reciprocal_(std::numeric_limits<std::uint64_t>::max() / divisor) {}
+
+  std::uint64_t value() const noexcept { return divisor_; }
+  /// value / divisor.
+  std::uint64_t quotient(std::uint64_t value) const noexcept {
+    // The reciprocal lacks less than 1 of 2^64 / divisor, so that this quotient lacks at most 1.
+    auto const low = static_cast<std::uint64_t>((UInt128{value} * reciprocal_) >> 64);
+    return low + (value - low * divisor_ >= divisor_ ? 1 : 0);
+  }
+  /// value % divisor.
+  std::uint64_t remainder(std::uint64_t value) const noexcept { return value - quotient(value) * divisor_; }
+
+ private:
+  std::uint64_t divisor_;
+  std::uint64_t reciprocal_;
+};
 
 /// Most bytes of a value that has such an integer.
 inline constexpr std::size_t kMostCodedBytes = 32;

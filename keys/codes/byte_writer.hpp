@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "keys/codes/byte_coding.hpp"
-#include "keys/codes/exact_divisor.hpp"
 
 namespace garuda::keys {
 

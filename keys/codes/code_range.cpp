@@ -108,6 +108,22 @@ CodeRange scan_range(AttributeReader const& reader, RowBlock const& block, Attri
   return range_of_read(reader, block, scratch);
 }
 
+std::vector<WordPart> words_of_table(AttributeReader const& reader, TableView table, std::size_t column,
+                                     std::int32_t width) {
+  if (!reader.zero_in_place() || !reader.has_integers_of_table() || byte_width(reader.field().type) != width) return {};
+  std::vector<WordPart> parts;
+  std::uint64_t first_row = 0;
+  for (std::size_t b = 0; b < table.num_batches(); ++b) {
+    auto const& array = table.batch(b).columns[column];
+    if (array.length == 0) continue;
+    auto const* const values = static_cast<std::byte const*>(array.values) + array.offset * width;
+    if (reinterpret_cast<std::uintptr_t>(values) % static_cast<std::uintptr_t>(width) != 0) return {};
+    parts.push_back({first_row, values});
+    first_row += static_cast<std::uint64_t>(array.length);
+  }
+  return parts;
+}
+
 template <class Word>
 void pack_attribute(AttributeReader const& reader, CodeRange const& range, RowBlock const& block,
                     RowsOfBlock const& rows, bool is_first, AttributeCodes& scratch, Word* words) {

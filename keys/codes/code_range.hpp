@@ -6,9 +6,11 @@
 #include <limits>
 #include <optional>
 #include <span>
+#include <vector>
 
 #include "core/numbers/wide_integer.hpp"
 #include "keys/codes/attribute_reader.hpp"
+#include "keys/encoded_keys.hpp"
 
 namespace garuda::keys {
 
@@ -56,6 +58,11 @@ CodeRange range_of_read(AttributeReader const& reader, RowBlock const& block, At
 
 /// The range of an attribute over the rows of `block`. `scratch` is overwritten.
 CodeRange scan_range(AttributeReader const& reader, RowBlock const& block, AttributeCodes& scratch);
+
+/// The arrays of a reader's column that hold all rows of `table` as integers of `width` bytes, aligned to them; none:
+/// its codes are not those of such integers, but for what 0 has.
+std::vector<WordPart> words_of_table(AttributeReader const& reader, TableView table, std::size_t column,
+                                     std::int32_t width);
 
 /// Some rows of a block, ascending; nullopt: all.
 using RowsOfBlock = std::optional<std::span<std::uint32_t const>>;

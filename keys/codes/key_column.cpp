@@ -2,17 +2,169 @@
 
 #include <fmt/format.h>
 
+#include <cstring>
 #include <mutex>
 #include <optional>
 #include <utility>
 
+#include "core/bitmap.hpp"
 #include "core/dictionary.hpp"
+#include "core/load.hpp"
+#include "core/numbers/half_float.hpp"
 #include "core/parallel_blocks.hpp"
 #include "core/type_rows.hpp"
+#include "core/variable_value.hpp"
 #include "keys/codes/key_types.hpp"
+#include "keys/codes/scaled_number.hpp"
 
 namespace garuda::keys {
 namespace {
+
+/// Writes one array.
+class Widening {
+ public:
+  Widening(ArrayView const& array, DataType const& from, DataType const& to, std::uint64_t first_row)
+      : array_(array), from_(from), to_(to), first_row_(first_row) {}
+
+  Result<WidenedArray> run() {
+    out_.view.length = array_.length;
+    out_.view.null_count = array_.validity == nullptr ? 0 : count_nulls(array_);
+    if (out_.view.null_count > 0) GARUDA_TRY(copy_validity());
+    GARUDA_TRY(write());
+    out_.view.offsets = out_.offsets.data();
+    out_.view.values = out_.values.data();
+    return std::move(out_);
+  }
+
+ private:
+  std::byte const* values(DataType const& type) const {
+    return static_cast<std::byte const*>(array_.values) + array_.offset * byte_width(type);
+  }
+
+  Result<void> copy_validity() {
+    GARUDA_TRY_ASSIGN(out_.validity, AlignedBuffer::allocate(bitmap_bytes(array_.length)));
+    copy_bits(out_.validity, [&](std::int64_t i) { return !array_.is_null(i); });
+    out_.view.validity = out_.validity.as<std::uint8_t>();
+    return {};
+  }
+
+  template <class BitOf>
+  void copy_bits(AlignedBuffer& buffer, BitOf const& bit_of) const {
+    auto* const bits = buffer.as<std::uint8_t>();
+    for (std::int64_t i = 0; i < array_.length; i += 8) {
+      unsigned byte = 0;
+      for (std::int64_t bit = 0; bit < std::min<std::int64_t>(8, array_.length - i); ++bit)
+        byte |= (bit_of(i + bit) ? 1U : 0U) << bit;
+      bits[i / 8] = static_cast<std::uint8_t>(byte);
+    }
+  }
+
+  Result<void> write() {
+    if (from_.id == TypeId::dictionary) return write_dictionary();
+    auto const family = type_row(to_.id).family;
+    if (family == TypeFamily::bytes) return write_bytes(array_, from_, [](std::int64_t i) { return i; });
+    GARUDA_TRY_ASSIGN(out_.values, AlignedBuffer::allocate(array_.length * byte_width(to_)));
+    if (family == TypeFamily::floating) return write_floats();
+    return write_numbers();
+  }
+
+  Result<void> write_numbers() {
+    auto const factors = factors_of(from_, to_);
+    auto const width = static_cast<std::size_t>(byte_width(from_));
+    auto const wide = static_cast<std::size_t>(byte_width(to_));
+    bool const is_signed = type_row(from_.id).is_signed;
+    auto const* source = values(from_);
+    auto* target = out_.values.data();
+    for (std::int64_t i = 0; i < array_.length; ++i, source += width, target += wide) {
+      auto number = array_.is_null(i) ? Words256{} : load_number(source, width, is_signed);
+      if (!scale(number, factors, to_))
+        return fail(ErrorCode::invalid_input, fmt::format("the {} in row {} is beyond {}", to_string(from_),
+                                                          first_row_ + static_cast<std::uint64_t>(i), to_string(to_)));
+      std::memcpy(target, number.data(), wide);
+    }
+    return {};
+  }
+
+  Result<void> write_floats() {
+    auto const* const source = values(from_);
+    auto const put = [&](auto const& value_of) {
+      for (std::int64_t i = 0; i < array_.length; ++i) {
+        if (to_.id == TypeId::float32)
+          out_.values.as<float>()[i] = static_cast<float>(value_of(i));
+        else
+          out_.values.as<double>()[i] = static_cast<double>(value_of(i));
+      }
+    };
+    if (from_.id == TypeId::float16)
+      put([&](std::int64_t i) { return half_value(load<std::uint16_t>(source, i)); });
+    else if (from_.id == TypeId::float32)
+      put([&](std::int64_t i) { return load<float>(source, i); });
+    else
+      visit_integers(byte_width(from_), type_row(from_.id).is_signed,
+                     [&]<class T>(T*) { put([&](std::int64_t i) { return load<T>(source, i); }); });
+    return {};
+  }
+
+  /// Row i has value row_of(i) of `values`, unless it is null.
+  template <class RowOf>
+  Result<void> write_bytes(ArrayView const& values, DataType const& type, RowOf const& row_of) {
+    auto const value = [&](std::int64_t i) -> std::string_view {
+      if (array_.is_null(i)) return {};
+      auto const at = values.offset + row_of(i);
+      if (type.id != TypeId::fixed_size_binary) return variable_value(values, value_layout(type), at);
+      auto const width = static_cast<std::size_t>(type.fixed_byte_width);
+      return {static_cast<char const*>(values.values) + static_cast<std::size_t>(at) * width, width};
+    };
+    GARUDA_TRY_ASSIGN(out_.offsets, AlignedBuffer::allocate((array_.length + 1) * 8));
+    auto* const offsets = out_.offsets.as<std::int64_t>();
+    offsets[0] = 0;
+    for (std::int64_t i = 0; i < array_.length; ++i)
+      offsets[i + 1] = offsets[i] + static_cast<std::int64_t>(value(i).size());
+    GARUDA_TRY_ASSIGN(out_.values, AlignedBuffer::allocate(offsets[array_.length]));
+    for (std::int64_t i = 0; i < array_.length; ++i)
+      if (auto const bytes = value(i); !bytes.empty())
+        std::memcpy(out_.values.data() + offsets[i], bytes.data(), bytes.size());
+    return {};
+  }
+
+  /// Its values are widened first, but for strings, which have bytes of one form.
+  Result<void> write_dictionary() {
+    return visit_index_type(from_.index, [&]<class Index>(Index*) -> Result<void> {
+      auto const row_of = [&](std::int64_t i) { return static_cast<std::int64_t>(array_.data<Index>()[i]); };
+      if (is_variable_width(to_)) return write_bytes(*array_.dictionary, *from_.value, row_of);
+      std::optional<WidenedArray> wide;
+      if (*from_.value != to_) {
+        GARUDA_TRY_ASSIGN(wide, widen(*array_.dictionary, *from_.value, to_, 0));
+      }
+      auto const& of_dictionary = wide ? wide->view : *array_.dictionary;
+      if (to_.id == TypeId::boolean) {
+        GARUDA_TRY_ASSIGN(out_.values, AlignedBuffer::allocate(bitmap_bytes(array_.length)));
+        copy_bits(out_.values, [&](std::int64_t i) {
+          return !array_.is_null(i) &&
+                 get_bit(static_cast<std::uint8_t const*>(of_dictionary.values), of_dictionary.offset + row_of(i));
+        });
+        return {};
+      }
+      auto const width = static_cast<std::size_t>(byte_width(to_));
+      GARUDA_TRY_ASSIGN(out_.values, AlignedBuffer::allocate(array_.length * byte_width(to_)));
+      auto const* const from = static_cast<std::byte const*>(of_dictionary.values);
+      for (std::int64_t i = 0; i < array_.length; ++i) {
+        auto* const to = out_.values.data() + static_cast<std::size_t>(i) * width;
+        if (array_.is_null(i))
+          std::memset(to, 0, width);
+        else
+          std::memcpy(to, from + static_cast<std::size_t>(of_dictionary.offset + row_of(i)) * width, width);
+      }
+      return {};
+    });
+  }
+
+  ArrayView const& array_;
+  DataType const& from_;
+  DataType const& to_;
+  std::uint64_t first_row_;
+  WidenedArray out_;
+};
 
 KeyColumn plain_column(TableView table, std::size_t column) {
   KeyColumn result;
@@ -31,6 +183,10 @@ bool is_read_as(DataType const& from, DataType const& as) {
 }
 
 }  // namespace
+
+Result<WidenedArray> widen(ArrayView const& array, DataType const& from, DataType const& to, std::uint64_t first_row) {
+  return Widening(array, from, to, first_row).run();
+}
 
 bool has_bytes(DataType const& type) noexcept { return type_row(type.id).family == TypeFamily::bytes; }
 
@@ -65,10 +221,13 @@ Result<KeyColumn> open_key_column(TableView table, std::size_t column, DataType 
   return result;
 }
 
-Result<std::vector<std::uint64_t>> add_values(KeyColumn const& column, ValueBytes& values) {
+Result<std::vector<std::uint64_t>> add_values(KeyColumn const& column, ValueBytes& values, bool in_order) {
   std::vector<std::uint64_t> first_value;
+  auto const add = [&](std::vector<ArrayView> const& arrays, DataType const& type) {
+    return in_order && type.id == TypeId::decimal256 ? values.add_in_order(arrays) : values.add(arrays, type);
+  };
   if (column.type.id != TypeId::dictionary) {
-    GARUDA_TRY(values.add(column.arrays, column.type));
+    GARUDA_TRY(add(column.arrays, column.type));
     return first_value;
   }
   auto const distinct = distinct_dictionaries(column.arrays);
@@ -76,18 +235,13 @@ Result<std::vector<std::uint64_t>> add_values(KeyColumn const& column, ValueByte
   for (auto const& dictionary : distinct.dictionaries)
     starts.push_back(starts.back() + static_cast<std::uint64_t>(dictionary.length));
   for (auto const which : distinct.of_array) first_value.push_back(starts[which]);
-  GARUDA_TRY(values.add(distinct.dictionaries, *column.type.value));
+  GARUDA_TRY(add(distinct.dictionaries, *column.type.value));
   return first_value;
 }
 
 Result<ColumnValues> values_of(TableView table, std::size_t column) {
   ColumnValues values;
-  auto const plain = plain_column(table, column);
-  if (plain.type.id == TypeId::decimal256) {
-    GARUDA_TRY(values.bytes.add_in_order(plain.arrays));
-    return values;
-  }
-  GARUDA_TRY_ASSIGN(values.first_value, add_values(plain, values.bytes));
+  GARUDA_TRY_ASSIGN(values.first_value, add_values(plain_column(table, column), values.bytes, true));
   return values;
 }
 

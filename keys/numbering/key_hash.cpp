@@ -6,7 +6,7 @@
 #include "keys/codes/attribute_reader.hpp"
 #include "keys/codes/key_column.hpp"
 #include "keys/codes/value_bytes.hpp"
-#include "keys/numbering/hash_bytes.hpp"
+#include "keys/numbering/mix.hpp"
 
 namespace garuda::keys {
 namespace {

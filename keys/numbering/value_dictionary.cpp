@@ -1,45 +1,291 @@
 #include "keys/numbering/value_dictionary.hpp"
 
 #include <fmt/format.h>
+#include <oneapi/tbb/parallel_sort.h>
+#include <oneapi/tbb/task_arena.h>
 
 #include <algorithm>
+#include <array>
+#include <atomic>
+#include <bit>
+#include <cstring>
 #include <new>
+#include <optional>
+#include <span>
+#include <string_view>
 #include <utility>
+#include <vector>
 
 #include "core/dictionary.hpp"
+#include "core/numbers/ordered_value.hpp"
 #include "core/parallel_blocks.hpp"
-#include "keys/numbering/value_numbering.hpp"
-#include "keys/numbering/value_order.hpp"
+#include "core/type_rows.hpp"
+#include "keys/numbering/mix.hpp"
 
 namespace garuda::keys {
 namespace {
 
+/// Most distinct values in a thread's table: it then lies in a core's second-level cache.
+constexpr std::uint64_t kMostLocalValues = std::uint64_t{1} << 14;
+/// Values a section: its table then lies in a core's cache.
+constexpr std::uint64_t kSectionValues = std::uint64_t{1} << 15;
+constexpr std::uint32_t kMaxSectionBits = 10;
+/// Values that are found before their turn.
+constexpr std::size_t kValuesAhead = 16;
+
+/// Numbers distinct values in the order in which they are added.
+class ValueTable {
+ public:
+  ValueTable() : slots_(1024) {}
+
+  struct Head {
+    std::uint64_t hash;
+    std::uint64_t value;
+    std::string_view bytes;  ///< of the column
+  };
+
+  /// The code of value `i`.
+  std::uint32_t add(std::uint64_t i, std::uint64_t hash, std::string_view bytes) {
+    auto at = hash & (slots_.size() - 1);
+    for (; slots_[at].code != kNullCode; at = (at + 1) & (slots_.size() - 1))
+      if (slots_[at].hash == hash && heads_[slots_[at].code].bytes == bytes) return slots_[at].code;
+    auto const code = static_cast<std::uint32_t>(heads_.size());
+    slots_[at] = {hash, code};
+    heads_.push_back({hash, i, bytes});
+    if (heads_.size() * 2 > slots_.size()) grow();
+    return code;
+  }
+
+  std::vector<Head> const& heads() const noexcept { return heads_; }
+  /// Makes `value` the head of a code when it comes before the present one.
+  void lower_head(std::uint32_t code, std::uint64_t value) { heads_[code].value = std::min(heads_[code].value, value); }
+
+ private:
+  struct Slot {
+    std::uint64_t hash = 0;
+    std::uint32_t code = kNullCode;
+  };
+
+  void grow() {
+    slots_.assign(slots_.size() * 2, Slot{});
+    for (std::size_t code = 0; code < heads_.size(); ++code) {
+      auto at = heads_[code].hash & (slots_.size() - 1);
+      while (slots_[at].code != kNullCode) at = (at + 1) & (slots_.size() - 1);
+      slots_[at] = {heads_[code].hash, static_cast<std::uint32_t>(code)};
+    }
+  }
+
+  std::vector<Slot> slots_;  ///< a power of two of them, at most half in use
+  std::vector<Head> heads_;  ///< of each code
+};
+
+std::uint64_t num_blocks(ValueBytes const& values) { return (values.size() + kBlockRows - 1) / kBlockRows; }
+
+std::uint64_t block_end(ValueBytes const& values, std::uint64_t block) {
+  return std::min(values.size(), (block + 1) * kBlockRows);
+}
+
+/// The hash of a value, or what is kept of it.
+class ValueHash {
+ public:
+  explicit ValueHash(std::uint32_t bits) : mask_(bits >= 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << bits) - 1) {}
+  std::uint64_t operator()(std::string_view bytes) const noexcept { return hash_bytes(bytes) & mask_; }
+
+ private:
+  std::uint64_t mask_;
+};
+
+/// A table a thread over the values in their order, then one over the tables' values.
+class LocalNumbering {
+ public:
+  LocalNumbering(ValueBytes const& values, ValueHash hash)
+      : values_(values), hash_(hash), owners_(num_blocks(values)) {}
+
+  /// nullopt: there are too many distinct values.
+  Result<std::optional<ValueCodes>> run(Control const& control) {
+    GARUDA_TRY_ASSIGN(buffer_, AlignedBuffer::allocate(static_cast<std::int64_t>(values_.size() * 4)));
+    auto const threads = static_cast<std::size_t>(oneapi::tbb::this_task_arena::max_concurrency());
+    tables_.assign(std::min<std::size_t>(threads, std::max<std::size_t>(owners_.size(), 1)), ValueTable());
+    GARUDA_TRY(for_each_block(tables_.size(), &control, [&](std::size_t t) { fill(t, control); }));
+    if (too_many_) return std::nullopt;
+    auto const codes_of = merge();
+    auto* const codes = buffer_.as<std::uint32_t>();
+    GARUDA_TRY(for_each_block(owners_.size(), &control, [&](std::size_t block) {
+      auto const& map = codes_of[owners_[block]];
+      for (auto i = block * kBlockRows; i < block_end(values_, block); ++i)
+        if (codes[i] != kNullCode) codes[i] = map[codes[i]];
+    }));
+    return ValueCodes{std::move(buffer_), num_codes_};
+  }
+
+ private:
+  void fill(std::size_t t, Control const& control) {
+    auto* const codes = buffer_.as<std::uint32_t>();
+    for (auto block = next_++; block < owners_.size(); block = next_++) {
+      if (too_many_ || is_cancelled(&control)) return;
+      owners_[block] = t;
+      values_.for_each(block * kBlockRows, block_end(values_, block),
+                       [&](std::uint64_t i, std::optional<std::string_view> bytes) {
+                         codes[i] = bytes ? tables_[t].add(i, hash_(*bytes), *bytes) : kNullCode;
+                       });
+      if (tables_[t].heads().size() > kMostLocalValues) too_many_ = true;
+    }
+  }
+
+  /// Numbers all values by their first occurrences; returns the codes of each table's codes.
+  std::vector<std::vector<std::uint32_t>> merge() {
+    ValueTable all;
+    std::vector<std::vector<std::uint32_t>> codes_of(tables_.size());
+    for (std::size_t t = 0; t < tables_.size(); ++t)
+      for (auto const& head : tables_[t].heads()) {
+        auto const code = all.add(head.value, head.hash, head.bytes);
+        all.lower_head(code, head.value);
+        codes_of[t].push_back(code);
+      }
+    std::vector<std::pair<std::uint64_t, std::uint32_t>> order;
+    for (std::uint32_t code = 0; code < all.heads().size(); ++code) order.push_back({all.heads()[code].value, code});
+    std::sort(order.begin(), order.end());
+    std::vector<std::uint32_t> rank(order.size());
+    for (std::uint32_t r = 0; r < rank.size(); ++r) rank[order[r].second] = r;
+    num_codes_ = rank.size();
+    for (auto& codes : codes_of)
+      for (auto& code : codes) code = rank[code];
+    return codes_of;
+  }
+
+  ValueBytes const& values_;
+  ValueHash hash_;
+  AlignedBuffer buffer_;
+  std::vector<std::size_t> owners_;  ///< of each block: the table that its codes are of
+  std::vector<ValueTable> tables_;
+  std::uint64_t num_codes_ = 0;
+  std::atomic<std::size_t> next_{0};
+  std::atomic<bool> too_many_{false};
+};
+
+/// A value with its hash.
+struct HashedValue {
+  std::uint64_t hash;
+  std::uint64_t value;
+};
+
+/// Values with their hashes, those of each section together: the values whose hashes share their leading bits.
+struct Sections {
+  AlignedBuffer values;                ///< HashedValue each, ascending in a section
+  std::vector<std::uint64_t> offsets;  ///< of each section, then the number of values
+
+  std::size_t size() const noexcept { return offsets.size() - 1; }
+  std::span<HashedValue const> operator[](std::size_t s) const noexcept {
+    return {values.as<HashedValue>() + offsets[s], offsets[s + 1] - offsets[s]};
+  }
+};
+
+/// Hashes every value once, then moves hashes and positions into 2^bits sections, in parallel by blocks of values.
+/// Not partition/'s radix_partition, which stands above the keys that it takes.
+Result<Sections> cut_sections(ValueBytes const& values, ValueHash hash, std::uint32_t bits, Control const& control) {
+  auto const sections = std::size_t{1} << bits;
+  auto const blocks = num_blocks(values);
+  GARUDA_TRY_ASSIGN(auto hash_buffer, AlignedBuffer::allocate(static_cast<std::int64_t>(values.size() * 8)));
+  auto* const hashes = hash_buffer.as<std::uint64_t>();
+  std::vector<std::uint64_t> next(blocks * sections);  // first counts, then places
+  GARUDA_TRY(for_each_block(blocks, &control, [&](std::size_t block) {
+    auto* const counts = next.data() + block * sections;
+    values.for_each(block * kBlockRows, block_end(values, block),
+                    [&](std::uint64_t i, std::optional<std::string_view> bytes) {
+                      hashes[i] = bytes ? hash(*bytes) : 0;
+                      ++counts[hash_digit(hashes[i], bits)];
+                    });
+  }));
+  Sections result;
+  std::uint64_t first = 0;
+  for (std::size_t s = 0; s < sections; ++s) {
+    result.offsets.push_back(first);
+    for (std::size_t block = 0; block < blocks; ++block) first += std::exchange(next[block * sections + s], first);
+  }
+  result.offsets.push_back(first);
+  GARUDA_TRY_ASSIGN(result.values,
+                    AlignedBuffer::allocate(static_cast<std::int64_t>(values.size() * sizeof(HashedValue))));
+  auto* const to = result.values.as<HashedValue>();
+  GARUDA_TRY(for_each_block(blocks, &control, [&](std::size_t block) {
+    auto* const places = next.data() + block * sections;
+    for (auto i = block * kBlockRows; i < block_end(values, block); ++i)
+      to[places[hash_digit(hashes[i], bits)]++] = {hashes[i], i};
+  }));
+  return result;
+}
+
+/// Numbers the values of every section from 0, then moves each section's codes behind those of the sections before it.
+Result<ValueCodes> number_sections(ValueBytes const& values, Sections const& sections, Control const& control) {
+  ValueCodes list;
+  GARUDA_TRY_ASSIGN(list.codes, AlignedBuffer::allocate(static_cast<std::int64_t>(values.size() * 4)));
+  auto* const codes = list.codes.as<std::uint32_t>();
+  std::vector<std::uint64_t> first(sections.size());  // of each section: its codes, then those before it
+  GARUDA_TRY(for_each_block(first.size(), &control, [&](std::size_t s) {
+    ValueTable table;
+    auto const section = sections[s];
+    // A section's values lie anywhere in their column: each is found, and its bytes asked for, before its turn.
+    std::array<std::optional<std::string_view>, kValuesAhead> ahead;
+    auto const find = [&](std::size_t i) {
+      if (i >= section.size()) return;
+      auto& bytes = ahead[i % kValuesAhead];
+      bytes.reset();
+      if (values.is_null(section[i].value)) return;
+      bytes = values[section[i].value];
+      __builtin_prefetch(bytes->data());
+    };
+    for (std::size_t i = 0; i < kValuesAhead; ++i) find(i);
+    for (std::size_t i = 0; i < section.size(); ++i) {
+      // Equal values share a section: one may be as long as the column.
+      if (i % kBlockRows == 0 && is_cancelled(&control)) return;
+      auto const bytes = ahead[i % kValuesAhead];
+      find(i + kValuesAhead);
+      auto const& [hash, value] = section[i];
+      codes[value] = bytes ? table.add(value, hash, *bytes) : kNullCode;
+    }
+    first[s] = table.heads().size();
+  }));
+  for (auto& codes_of_section : first)
+    codes_of_section = std::exchange(list.num_codes, list.num_codes + codes_of_section);
+  if (list.num_codes >= kNullCode) return list;  // refused by the caller
+  GARUDA_TRY(for_each_block(first.size(), &control, [&](std::size_t s) {
+    std::uint64_t seen = 0;
+    for (auto const& [hash, value] : sections[s]) {
+      if (first[s] == 0 || (seen++ % kBlockRows == 0 && is_cancelled(&control))) return;
+      if (codes[value] != kNullCode) codes[value] += static_cast<std::uint32_t>(first[s]);
+    }
+  }));
+  return list;
+}
+
+/// Numbers of the order of the values as far as they differ: of different ones that of the lesser value is less.
+std::uint64_t prefix_of(std::string_view value) noexcept {
+  static_assert(std::endian::native == std::endian::little);
+  std::uint64_t word = 0;
+  if (!value.empty()) std::memcpy(&word, value.data(), std::min(value.size(), sizeof(word)));
+  return __builtin_bswap64(word);
+}
+
+struct Entry {
+  std::uint64_t prefix = 0;
+  std::uint64_t value = 0;  ///< one that has the code
+  std::uint32_t code = 0;
+};
+
 /// Row codes of a dictionary column from the codes of its dictionaries' values, of which `first_value` are the first.
 Result<AlignedBuffer> look_up(KeyColumn const& column, std::span<std::uint64_t const> first_value,
                               std::uint32_t const* codes_of_values, Control const& control) {
-  std::vector<std::int64_t> first_rows{0};
-  for (auto const& array : column.arrays) first_rows.push_back(first_rows.back() + array.length);
-  GARUDA_TRY_ASSIGN(auto buffer, AlignedBuffer::allocate(first_rows.back() * 4));
-  auto const look_up_rows = [&](std::size_t b, std::int64_t begin, std::int64_t end) {
-    auto const& array = column.arrays[b];
-    auto const* const of_dictionary = codes_of_values + first_value[b];
-    auto* const codes = buffer.as<std::uint32_t>() + first_rows[b];
-    visit_index_type(column.type.index, [&]<class Index>(Index*) {
-      for (auto i = begin; i < end; ++i)
-        codes[i] = array.is_null(i) ? kNullCode : of_dictionary[array.data<Index>()[i]];
-    });
-  };
-  constexpr auto kStep = static_cast<std::int64_t>(kBlockRows);
-  GARUDA_TRY(for_each_block(
-      static_cast<std::size_t>((first_rows.back() + kStep - 1) / kStep), &control, [&](std::size_t block) {
-        auto row = static_cast<std::int64_t>(block) * kStep;
-        auto const last = std::min(row + kStep, first_rows.back());
-        auto b = static_cast<std::size_t>(std::ranges::upper_bound(first_rows, row) - first_rows.begin() - 1);
-        for (; row < last; ++b) {
-          auto const end = std::min(last, first_rows[b + 1]);
-          look_up_rows(b, row - first_rows[b], end - first_rows[b]);
-          row = end;
-        }
+  std::int64_t rows = 0;
+  for (auto const& array : column.arrays) rows += array.length;
+  GARUDA_TRY_ASSIGN(auto buffer, AlignedBuffer::allocate(rows * 4));
+  GARUDA_TRY(for_array_rows(
+      column.arrays, control, [&](std::size_t b, std::int64_t begin, std::int64_t end, std::uint64_t first_row) {
+        auto const& array = column.arrays[b];
+        auto const* const of_dictionary = codes_of_values + first_value[b];
+        auto* const codes = buffer.as<std::uint32_t>() + first_row;
+        visit_index_type(column.type.index, [&]<class Index>(Index*) {
+          for (auto i = begin; i < end; ++i)
+            codes[i - begin] = array.is_null(i) ? kNullCode : of_dictionary[array.data<Index>()[i]];
+        });
       }));
   return buffer;
 }
@@ -61,8 +307,33 @@ std::uint32_t const* indices_as_codes(KeyColumn const& column, std::uint64_t num
   return array.length > 0 && is_aligned && is_injective ? indices : nullptr;
 }
 
-DataType const& type_of_values(KeyColumn const& column) {
-  return column.type.id == TypeId::dictionary ? *column.type.value : column.type;
+/// Numbers the distinct values anew, from 0 in the order of their bytes. `codes`: of these values, by number_values,
+/// fewer than kNullCode. Throws std::bad_alloc. Errors: cancelled.
+Result<void> order_codes(ValueBytes const& values, ValueCodes& codes, Control const& control) {
+  auto* const of_values = codes.codes.as<std::uint32_t>();
+  auto const for_values = [&](auto const& body) {
+    return for_each_range(values.size(), &control, [&](std::uint64_t begin, std::uint64_t end) {
+      for (auto i = begin; i < end; ++i)
+        if (of_values[i] != kNullCode) body(i, of_values[i]);
+    });
+  };
+  // Any value of a code: they have the same bytes.
+  std::vector<std::uint64_t> heads(codes.num_codes);
+  GARUDA_TRY(for_values(
+      [&](std::uint64_t i, std::uint32_t code) { std::atomic_ref(heads[code]).store(i, std::memory_order_relaxed); }));
+  std::vector<Entry> entries(codes.num_codes);
+  GARUDA_TRY(for_each_range(entries.size(), &control, [&](std::uint64_t begin, std::uint64_t end) {
+    for (auto code = begin; code < end; ++code)
+      entries[code] = {prefix_of(values[heads[code]]), heads[code], static_cast<std::uint32_t>(code)};
+  }));
+  oneapi::tbb::this_task_arena::isolate([&] {
+    oneapi::tbb::parallel_sort(entries.begin(), entries.end(), [&](Entry const& a, Entry const& b) {
+      return a.prefix != b.prefix ? a.prefix < b.prefix : values[a.value] < values[b.value];
+    });
+  });
+  std::vector<std::uint32_t> ranks(entries.size());
+  for (std::uint32_t rank = 0; rank < ranks.size(); ++rank) ranks[entries[rank].code] = rank;
+  return for_values([&](std::uint64_t i, std::uint32_t code) { of_values[i] = ranks[code]; });
 }
 
 Result<std::vector<ColumnCodes>> encode(std::span<KeyColumn const> columns, Control const& control,
@@ -72,15 +343,14 @@ Result<std::vector<ColumnCodes>> encode(std::span<KeyColumn const> columns, Cont
   std::vector<std::vector<std::uint64_t>> of_dictionaries;
   for (auto const& column : columns) {
     first.push_back(values.size());
-    GARUDA_TRY_ASSIGN(auto of_batches, add_values(column, values));
+    GARUDA_TRY_ASSIGN(auto of_batches, add_values(column, values, order == CodeOrder::ascending));
     of_dictionaries.push_back(std::move(of_batches));
   }
   GARUDA_TRY_ASSIGN(auto list, number_values(values, control, hash_bits));
   if (list.num_codes >= kNullCode)
     return fail(ErrorCode::limit_exceeded, fmt::format("column '{}' has too many distinct values: {}",
                                                        columns.front().field.name, list.num_codes));
-  if (order == CodeOrder::ascending)
-    GARUDA_TRY(order_codes(values, ValueOrder(type_of_values(columns.front())), list, control));
+  if (order == CodeOrder::ascending) GARUDA_TRY(order_codes(values, list, control));
   auto const shared = std::make_shared<AlignedBuffer const>(std::move(list.codes));
   std::vector<ColumnCodes> codes;
   for (std::size_t c = 0; c < columns.size(); ++c) {
@@ -104,6 +374,17 @@ Result<std::vector<ColumnCodes>> encode(std::span<KeyColumn const> columns, Cont
 }
 
 }  // namespace
+
+Result<ValueCodes> number_values(ValueBytes const& values, Control const& control, std::uint32_t hash_bits) {
+  ValueHash const hash(hash_bits);
+  GARUDA_TRY_ASSIGN(auto few, LocalNumbering(values, hash).run(control));
+  if (few) return std::move(*few);
+  std::uint32_t bits = 0;
+  while (bits < kMaxSectionBits && (values.size() >> bits) > kSectionValues) ++bits;
+  // The leading bits: a section's table takes the lowest ones.
+  GARUDA_TRY_ASSIGN(auto const sections, cut_sections(values, hash, bits, control));
+  return number_sections(values, sections, control);
+}
 
 Result<std::vector<ColumnCodes>> encode_values(std::span<KeyColumn const> columns, Control const& control,
                                                std::uint32_t hash_bits, CodeOrder order) {

@@ -1,21 +1,37 @@
-// Exact dictionaries: dense codes of the values of columns.
+// Exact dictionaries: dense codes of the values of columns, of lists of values by their bytes, and in the order of
+// these.
 #pragma once
 
 #include <cstdint>
 #include <limits>
 #include <memory>
 #include <span>
+#include <string_view>
 #include <vector>
 
 #include "core/buffer.hpp"
 #include "garuda/control.hpp"
 #include "garuda/error.hpp"
+#include "garuda/types.hpp"
 #include "keys/codes/key_column.hpp"
+#include "keys/codes/value_bytes.hpp"
 
 namespace garuda::keys {
 
 /// Stands in the null slots of codes: they number at most 2^32 - 1 distinct values.
 inline constexpr std::uint32_t kNullCode = std::numeric_limits<std::uint32_t>::max();
+
+/// Codes of a list of values.
+struct ValueCodes {
+  AlignedBuffer codes;          ///< u32 a value; kNullCode: null
+  std::uint64_t num_codes = 0;  ///< from kNullCode on, codes are unspecified
+};
+
+/// Numbers the distinct values from 0, the same numbers in every run. In parallel on the threads of the calling task
+/// arena: with a table a thread while there are few distinct values, otherwise by sections of their hashes, one table a
+/// section. Each value is hashed once. Values of one hash are told apart by their bytes: codes are exact whatever the
+/// hash does, of which `hash_bits` bits are kept. Throws std::bad_alloc. Errors: out_of_memory, cancelled.
+Result<ValueCodes> number_values(ValueBytes const& values, Control const& control, std::uint32_t hash_bits = 64);
 
 struct ColumnCodes {
   /// That of `codes`; columns numbered together share one. nullptr: codes are the column's own indices.
@@ -28,15 +44,15 @@ struct ColumnCodes {
 /// What codes tell of their values.
 enum class CodeOrder : std::uint8_t {
   any,        ///< which are equal
-  ascending,  ///< which is less, too, by ValueOrder: the distinct values are sorted
+  ascending,  ///< which is less, too: the distinct values are sorted by their bytes, decimals of 256 bits by value
 };
 
 /// Numbers the distinct values of all columns together, each over all its batches: equal values, and only they, get
 /// equal codes. Values are compared byte by byte, those of a dictionary column through its dictionaries, floats in
 /// canonical form. Indices of a dictionary that has each value once may be the codes: then they borrow the column. In
 /// parallel on the threads of the calling task arena. `hash_bits`: as number_values takes them.
-/// Requires: columns that the host can read, of types whose equal values have equal bytes; ascending codes: of types
-/// that ValueOrder knows.
+/// Requires: columns that the host can read, of types whose equal values have equal bytes; ascending codes: of strings,
+/// binary or decimals of 256 bits.
 /// Errors: limit_exceeded (2^32 - 1 distinct values or more, naming the column), out_of_memory, cancelled.
 Result<std::vector<ColumnCodes>> encode_values(std::span<KeyColumn const> columns, Control const& control,
                                                std::uint32_t hash_bits = 64, CodeOrder order = CodeOrder::any);

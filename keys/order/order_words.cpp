@@ -7,13 +7,15 @@
 #include <mutex>
 #include <new>
 #include <optional>
+#include <string_view>
 #include <utility>
 
 #include "core/parallel_blocks.hpp"
 #include "keys/codes/attribute_reader.hpp"
 #include "keys/codes/code_range.hpp"
 #include "keys/codes/key_column.hpp"
-#include "keys/order/value_ranks.hpp"
+#include "keys/codes/value_bytes.hpp"
+#include "keys/numbering/value_dictionary.hpp"
 
 namespace garuda::keys {
 namespace {
@@ -83,13 +85,8 @@ class CodedOrder {
   /// The array that holds all rows as words of the chosen width, if their base is that of its type.
   void const* words_in_place(std::size_t c) const {
     auto const& [table, column] = request_.columns[c];
-    auto const width = is_narrow_ ? 4 : 8;
-    if (blocks_[c].empty() || !readers_[c].has_integers_of_table() || !readers_[c].zero_in_place() ||
-        byte_width(readers_[c].field().type) != width || blocks_[c].front().batch != blocks_[c].back().batch)
-      return nullptr;
-    auto const& array = table.batch(blocks_[c].front().batch).columns[column];
-    auto const* const values = static_cast<std::byte const*>(array.values) + array.offset * width;
-    return reinterpret_cast<std::uintptr_t>(values) % static_cast<std::uintptr_t>(width) == 0 ? values : nullptr;
+    auto const parts = words_of_table(readers_[c], table, column, is_narrow_ ? 4 : 8);
+    return parts.size() == 1 ? parts.front().words : nullptr;
   }
 
   /// Codes that no 64 bits hold the range of become their ranks.
@@ -167,21 +164,17 @@ class CodedOrder {
 Result<AlignedBuffer> valid_rows(std::vector<ArrayView> const& arrays, Control const& control) {
   if (std::ranges::all_of(arrays, [](ArrayView const& array) { return count_nulls(array) == 0; }))
     return AlignedBuffer{};
-  std::vector<std::int64_t> first_rows{0};
-  for (auto const& array : arrays) first_rows.push_back(first_rows.back() + array.length);
-  auto const rows = first_rows.back();
+  std::int64_t rows = 0;
+  for (auto const& array : arrays) rows += array.length;
   GARUDA_TRY_ASSIGN(auto buffer, AlignedBuffer::allocate((rows + 63) / 64 * 8));
   auto* const bits = buffer.as<std::uint64_t>();
-  constexpr auto kStep = static_cast<std::int64_t>(kBlockRows);  // whole words, so that no two threads share one
-  GARUDA_TRY(for_each_block(static_cast<std::size_t>((rows + kStep - 1) / kStep), &control, [&](std::size_t block) {
-    auto row = static_cast<std::int64_t>(block) * kStep;
-    auto const end = std::min(row + kStep, rows);
-    std::fill(bits + row / 64, bits + (end + 63) / 64, std::uint64_t{0});
-    auto b = static_cast<std::size_t>(std::ranges::upper_bound(first_rows, row) - first_rows.begin() - 1);
-    for (; row < end; ++b)
-      for (; row < std::min(end, first_rows[b + 1]); ++row)
-        bits[row / 64] |= std::uint64_t{!arrays[b].is_null(row - first_rows[b])} << row % 64;
-  }));
+  GARUDA_TRY(
+      for_array_rows(arrays, control, [&](std::size_t a, std::int64_t begin, std::int64_t end, std::uint64_t row) {
+        // Blocks are whole words, so that no two threads share one; the first piece of each clears them.
+        if (row % kBlockRows == 0)
+          std::fill_n(bits + row / 64, (std::min(kBlockRows, static_cast<std::uint64_t>(rows) - row) + 63) / 64, 0);
+        for (auto i = begin; i < end; ++i, ++row) bits[row / 64] |= std::uint64_t{!arrays[a].is_null(i)} << row % 64;
+      }));
   return buffer;
 }
 
@@ -207,6 +200,79 @@ Result<std::shared_ptr<ByteCoding const>> code_bytes(std::vector<KeyColumn> cons
   return find_byte_coding(all, control);
 }
 
+/// Of values among constants: twice the number of lesser ones, and 1 more at one of them.
+class RanksAmongConstants {
+ public:
+  /// Borrows the constants.
+  explicit RanksAmongConstants(ValueBytes const& constants) {
+    for (std::uint64_t i = 0; i < constants.size(); ++i) {
+      auto const at = std::ranges::lower_bound(sorted_, constants[i]);
+      if (at == sorted_.end() || *at != constants[i]) sorted_.insert(at, constants[i]);
+    }
+  }
+
+  std::uint32_t operator()(std::string_view value) const {
+    auto const at = std::ranges::lower_bound(sorted_, value);
+    auto const lesser = static_cast<std::uint32_t>(at - sorted_.begin());
+    return 2 * lesser + (at != sorted_.end() && *at == value ? 1 : 0);
+  }
+
+ private:
+  std::vector<std::string_view> sorted_;  ///< the different ones
+};
+
+Result<ValueBytes> values_of(std::vector<KeyColumn> const& columns) {
+  ValueBytes values;
+  for (auto const& column : columns)
+    if (auto added = add_values(column, values, true); !added) return propagate(std::move(added));
+  return values;
+}
+
+Result<OrderedWords> rank_among_constants(std::vector<KeyColumn> const& column, std::vector<KeyColumn> const& constants,
+                                          Control const& control) {
+  GARUDA_TRY_ASSIGN(auto const values, values_of(column));
+  GARUDA_TRY_ASSIGN(auto const bounds, values_of(constants));
+  RanksAmongConstants const rank(bounds);
+  OrderedWords words;
+  auto& out = words.columns.emplace_back();
+  GARUDA_TRY_ASSIGN(out.owned_words, AlignedBuffer::allocate(static_cast<std::int64_t>(values.size() * 4)));
+  auto* const of_rows = out.owned_words.as<std::uint32_t>();
+  out.words = std::span<std::uint32_t const>(of_rows, values.size());
+  GARUDA_TRY(for_each_range(values.size(), &control, [&](std::uint64_t begin, std::uint64_t end) {
+    values.for_each(begin, end, [&](std::uint64_t row, std::optional<std::string_view> value) {
+      of_rows[row] = value ? rank(*value) : 0;
+    });
+  }));
+  for (std::uint64_t i = 0; i < bounds.size(); ++i) words.constants.push_back({Place::at, rank(bounds[i])});
+  return words;
+}
+
+/// Words of 32 bits of the order of `columns` and `constants`, which are of a type without codes, opened to be compared
+/// as request.as; without `valid`. Throws std::bad_alloc. Errors: those of encode_values.
+Result<OrderedWords> rank_values(std::vector<KeyColumn> const& columns, std::vector<KeyColumn> const& constants,
+                                 OrderRequest const& request, Control const& control) {
+  // The values of a dictionary are fewer than its rows: they are numbered.
+  if (columns.size() == 1 && !request.compares_columns && columns.front().type.id != TypeId::dictionary)
+    return rank_among_constants(columns, constants, control);
+  std::vector<KeyColumn> borrowed;
+  for (auto const* of : {&columns, &constants})
+    for (auto const& column : *of) borrowed.push_back({column.field, column.type, column.arrays, {}});
+  GARUDA_TRY_ASSIGN(
+      auto codes, encode_values(borrowed, control, 64, request.compares_order ? CodeOrder::ascending : CodeOrder::any));
+  OrderedWords words;
+  for (std::size_t c = 0; c < borrowed.size(); ++c) {
+    if (c >= columns.size()) {
+      words.constants.push_back({Place::at, codes[c].codes[0]});
+      continue;
+    }
+    std::uint64_t rows = 0;
+    for (auto const& array : borrowed[c].arrays) rows += static_cast<std::uint64_t>(array.length);
+    words.columns.push_back({std::span(codes[c].codes, rows), {}, {}});
+    words.memory.push_back(std::move(codes[c].memory));
+  }
+  return words;
+}
+
 Result<OrderedWords> encode(OrderRequest const& request, Control const& control) {
   GARUDA_TRY_ASSIGN(auto columns, open_columns(request.columns, request.as, control));
   GARUDA_TRY_ASSIGN(auto constants, open_columns(request.constants, request.as, control));
@@ -216,10 +282,9 @@ Result<OrderedWords> encode(OrderRequest const& request, Control const& control)
     valid.push_back(std::move(of_column));
   }
   GARUDA_TRY_ASSIGN(auto const bytes, code_bytes(columns, constants, control));
-  auto words =
-      has_codes(request.as) || bytes != nullptr
-          ? CodedOrder(request, bytes, control).run(std::move(columns), std::move(constants))
-          : rank_values(columns, constants, request.as, {request.compares_columns, request.compares_order}, control);
+  auto words = has_codes(request.as) || bytes != nullptr
+                   ? CodedOrder(request, bytes, control).run(std::move(columns), std::move(constants))
+                   : rank_values(columns, constants, request, control);
   if (!words) return words;
   for (std::size_t c = 0; c < valid.size(); ++c) words->columns[c].valid = std::move(valid[c]);
   return words;

@@ -11,7 +11,7 @@
 #include <utility>
 
 #include "core/numbers/wide_integer.hpp"
-#include "keys/word_folding.hpp"
+#include "keys/key_layout.hpp"
 #include "operators/cpu/group_by/cpu_aggregates.hpp"
 #include "operators/cpu/group_by/group_rows.hpp"
 

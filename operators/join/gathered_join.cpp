@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "expr/sides.hpp"
-#include "keys/codes/widened_array.hpp"
+#include "keys/codes/key_column.hpp"
 
 namespace garuda::join {
 namespace {

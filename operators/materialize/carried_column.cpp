@@ -163,10 +163,9 @@ Result<std::uint32_t> carried_bytes(TableView table, std::size_t column, Control
   for (std::size_t b = 0; b < table.num_batches(); ++b) {
     auto const& array = table.batch(b).columns[column];
     auto const rows = static_cast<std::uint64_t>(array.length);
-    GARUDA_TRY(for_each_block((rows + kBlockRows - 1) / kBlockRows, &control, [&](std::size_t block) {
-      auto const first = block * kBlockRows;
-      auto const found = longest_of(array, large, static_cast<std::int64_t>(first),
-                                    static_cast<std::int64_t>(std::min(kBlockRows, rows - first)), 1);
+    GARUDA_TRY(for_each_range(rows, &control, [&](std::uint64_t first, std::uint64_t end) {
+      auto const found =
+          longest_of(array, large, static_cast<std::int64_t>(first), static_cast<std::int64_t>(end - first), 1);
       for (auto known = longest.load(); known < found && !longest.compare_exchange_weak(known, found);) {
       }
     }));

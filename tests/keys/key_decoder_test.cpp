@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "keys/word_folding.hpp"
+#include "keys/key_layout.hpp"
 #include "tests/reference/column_builder.hpp"
 #include "tests/reference/column_reader.hpp"
 #include "tests/reference/data_types.hpp"
