@@ -33,4 +33,15 @@ inline std::int64_t count_ones(std::uint8_t const* bitmap, std::int64_t begin, s
   return ones + std::popcount(static_cast<std::uint8_t>(bitmap[last] & tail));
 }
 
+/// Writes bit_of(i) for every i below `length`, and zeros to the end of the last byte.
+template <class BitOf>
+void write_bits(std::uint8_t* bitmap, std::int64_t length, BitOf const& bit_of) {
+  for (std::int64_t i = 0; i < length; i += 8) {
+    auto const bits = length - i < 8 ? length - i : 8;
+    unsigned byte = 0;
+    for (std::int64_t bit = 0; bit < bits; ++bit) byte |= (bit_of(i + bit) ? 1U : 0U) << bit;
+    bitmap[i / 8] = static_cast<std::uint8_t>(byte);
+  }
+}
+
 }  // namespace garuda

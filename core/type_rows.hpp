@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string_view>
 
 #include "garuda/types.hpp"
@@ -25,10 +26,25 @@ struct TypeRow {
   std::string_view name;  ///< as Arrow spells it, without parameters
   std::int32_t width;     ///< bytes of a value; 0: it has no width of its own
   TypeFamily family;
-  bool is_signed;  ///< integers in two's complement, whatever they stand for
+  bool is_signed;           ///< integers in two's complement, whatever they stand for
+  std::string_view format;  ///< in Arrow's C data interface, but for parameters and the letter of a unit
+  std::int32_t digits = 0;  ///< most decimal digits of a value of integers and decimals
 };
 
 TypeRow const& type_row(TypeId id) noexcept;
+/// All of them, in the order of TypeId.
+std::span<TypeRow const> type_rows() noexcept;
+
+/// Whether values count the unit of their type: times of day, timestamps and durations.
+inline bool has_unit(TypeId id) noexcept { return id >= TypeId::time32 && id <= TypeId::duration; }
+
+/// Whether values are strings, not binary.
+inline bool is_text(TypeId id) noexcept {
+  return id == TypeId::utf8 || id == TypeId::large_utf8 || id == TypeId::utf8_view;
+}
+
+/// Strings, or binary, behind offsets of 64 bits, as `id` is one of them.
+inline TypeId large_bytes(TypeId id) noexcept { return is_text(id) ? TypeId::large_utf8 : TypeId::large_binary; }
 
 /// Whether wider values of a type continue with their sign: signed integers, and what is stored as such.
 inline bool continues_by_sign(TypeId id) noexcept {

@@ -67,40 +67,41 @@ Field const* nearest_field(Schema const& schema, std::string_view name) {
 
 using F = TypeFamily;
 /// The rows of all types, in the order of TypeId.
-constexpr std::array kTypes{TypeRow{TypeId::boolean, "bool", 0, F::boolean, false},
-                            TypeRow{TypeId::int8, "int8", 1, F::integer, true},
-                            TypeRow{TypeId::int16, "int16", 2, F::integer, true},
-                            TypeRow{TypeId::int32, "int32", 4, F::integer, true},
-                            TypeRow{TypeId::int64, "int64", 8, F::integer, true},
-                            TypeRow{TypeId::uint8, "uint8", 1, F::integer, false},
-                            TypeRow{TypeId::uint16, "uint16", 2, F::integer, false},
-                            TypeRow{TypeId::uint32, "uint32", 4, F::integer, false},
-                            TypeRow{TypeId::uint64, "uint64", 8, F::integer, false},
-                            TypeRow{TypeId::float16, "float16", 2, F::floating, false},
-                            TypeRow{TypeId::float32, "float32", 4, F::floating, false},
-                            TypeRow{TypeId::float64, "float64", 8, F::floating, false},
-                            TypeRow{TypeId::decimal32, "decimal32", 4, F::decimal, true},
-                            TypeRow{TypeId::decimal64, "decimal64", 8, F::decimal, true},
-                            TypeRow{TypeId::decimal128, "decimal128", 16, F::decimal, true},
-                            TypeRow{TypeId::decimal256, "decimal256", 32, F::decimal, true},
-                            TypeRow{TypeId::date32, "date32", 4, F::temporal, true},
-                            TypeRow{TypeId::date64, "date64", 8, F::temporal, true},
-                            TypeRow{TypeId::time32, "time32", 4, F::temporal, true},
-                            TypeRow{TypeId::time64, "time64", 8, F::temporal, true},
-                            TypeRow{TypeId::timestamp, "timestamp", 8, F::temporal, true},
-                            TypeRow{TypeId::duration, "duration", 8, F::temporal, true},
-                            TypeRow{TypeId::interval_months, "month_interval", 4, F::interval, true},
-                            TypeRow{TypeId::interval_day_time, "day_time_interval", 8, F::interval, false},
-                            TypeRow{TypeId::interval_month_day_nano, "month_day_nano_interval", 16, F::interval, false},
-                            TypeRow{TypeId::fixed_size_binary, "fixed_size_binary", 0, F::bytes, false},
-                            TypeRow{TypeId::utf8, "utf8", 0, F::bytes, false},
-                            TypeRow{TypeId::large_utf8, "large_utf8", 0, F::bytes, false},
-                            TypeRow{TypeId::binary, "binary", 0, F::bytes, false},
-                            TypeRow{TypeId::large_binary, "large_binary", 0, F::bytes, false},
-                            TypeRow{TypeId::utf8_view, "utf8_view", 0, F::bytes, false},
-                            TypeRow{TypeId::binary_view, "binary_view", 0, F::bytes, false},
-                            TypeRow{TypeId::dictionary, "dictionary", 0, F::dictionary, false},
-                            TypeRow{TypeId::nested, "nested", 0, F::nested, false}};
+constexpr std::array kTypes{
+    TypeRow{TypeId::boolean, "bool", 0, F::boolean, false, "b"},
+    TypeRow{TypeId::int8, "int8", 1, F::integer, true, "c", 3},
+    TypeRow{TypeId::int16, "int16", 2, F::integer, true, "s", 5},
+    TypeRow{TypeId::int32, "int32", 4, F::integer, true, "i", 10},
+    TypeRow{TypeId::int64, "int64", 8, F::integer, true, "l", 19},
+    TypeRow{TypeId::uint8, "uint8", 1, F::integer, false, "C", 3},
+    TypeRow{TypeId::uint16, "uint16", 2, F::integer, false, "S", 5},
+    TypeRow{TypeId::uint32, "uint32", 4, F::integer, false, "I", 10},
+    TypeRow{TypeId::uint64, "uint64", 8, F::integer, false, "L", 20},
+    TypeRow{TypeId::float16, "float16", 2, F::floating, false, "e"},
+    TypeRow{TypeId::float32, "float32", 4, F::floating, false, "f"},
+    TypeRow{TypeId::float64, "float64", 8, F::floating, false, "g"},
+    TypeRow{TypeId::decimal32, "decimal32", 4, F::decimal, true, "", 9},
+    TypeRow{TypeId::decimal64, "decimal64", 8, F::decimal, true, "", 18},
+    TypeRow{TypeId::decimal128, "decimal128", 16, F::decimal, true, "", 38},
+    TypeRow{TypeId::decimal256, "decimal256", 32, F::decimal, true, "", 76},
+    TypeRow{TypeId::date32, "date32", 4, F::temporal, true, "tdD"},
+    TypeRow{TypeId::date64, "date64", 8, F::temporal, true, "tdm"},
+    TypeRow{TypeId::time32, "time32", 4, F::temporal, true, "tt"},
+    TypeRow{TypeId::time64, "time64", 8, F::temporal, true, "tt"},
+    TypeRow{TypeId::timestamp, "timestamp", 8, F::temporal, true, "ts"},
+    TypeRow{TypeId::duration, "duration", 8, F::temporal, true, "tD"},
+    TypeRow{TypeId::interval_months, "month_interval", 4, F::interval, true, "tiM"},
+    TypeRow{TypeId::interval_day_time, "day_time_interval", 8, F::interval, false, "tiD"},
+    TypeRow{TypeId::interval_month_day_nano, "month_day_nano_interval", 16, F::interval, false, "tin"},
+    TypeRow{TypeId::fixed_size_binary, "fixed_size_binary", 0, F::bytes, false, "w:"},
+    TypeRow{TypeId::utf8, "utf8", 0, F::bytes, false, "u"},
+    TypeRow{TypeId::large_utf8, "large_utf8", 0, F::bytes, false, "U"},
+    TypeRow{TypeId::binary, "binary", 0, F::bytes, false, "z"},
+    TypeRow{TypeId::large_binary, "large_binary", 0, F::bytes, false, "Z"},
+    TypeRow{TypeId::utf8_view, "utf8_view", 0, F::bytes, false, "vu"},
+    TypeRow{TypeId::binary_view, "binary_view", 0, F::bytes, false, "vz"},
+    TypeRow{TypeId::dictionary, "dictionary", 0, F::dictionary, false, ""},
+    TypeRow{TypeId::nested, "nested", 0, F::nested, false, ""}};
 static_assert(kTypes.size() == static_cast<std::size_t>(TypeId::nested) + 1);
 static_assert(std::ranges::all_of(kTypes, [](TypeRow const& row) {
   return &row == &kTypes[static_cast<std::size_t>(row.id)];
@@ -109,6 +110,8 @@ static_assert(std::ranges::all_of(kTypes, [](TypeRow const& row) {
 }  // namespace
 
 TypeRow const& type_row(TypeId id) noexcept { return kTypes[static_cast<std::size_t>(id)]; }
+
+std::span<TypeRow const> type_rows() noexcept { return kTypes; }
 
 bool operator==(DataType const& a, DataType const& b) {
   auto const same = [](auto const& x, auto const& y) { return x == y || (x && y && *x == *y); };
@@ -154,30 +157,16 @@ DataType in_form(DataType type, StringForm form) {
 }
 
 std::string to_string(DataType const& type) {
-  auto const name = type_row(type.id).name;
-  switch (type.id) {
-    case TypeId::decimal32:
-    case TypeId::decimal64:
-    case TypeId::decimal128:
-    case TypeId::decimal256:
-      return fmt::format("{}({}, {})", name, type.precision, type.scale);
-    case TypeId::timestamp:
-      if (!type.timezone.empty()) return fmt::format("{}[{}, tz={}]", name, unit_row(type.unit).name, type.timezone);
-      return fmt::format("{}[{}]", name, unit_row(type.unit).name);
-    case TypeId::time32:
-    case TypeId::time64:
-    case TypeId::duration:
-      return fmt::format("{}[{}]", name, unit_row(type.unit).name);
-    case TypeId::fixed_size_binary:
-      return fmt::format("{}[{}]", name, type.fixed_byte_width);
-    case TypeId::dictionary:
-      return fmt::format("{}<{}, {}>", name, type_row(type.index).name,
-                         type.value ? to_string(*type.value) : "unknown");
-    case TypeId::nested:
-      return type.nested ? to_string(*type.nested) : std::string(name);
-    default:
-      return std::string(name);
-  }
+  auto const& row = type_row(type.id);
+  if (row.family == TypeFamily::decimal) return fmt::format("{}({}, {})", row.name, type.precision, type.scale);
+  if (type.id == TypeId::timestamp && !type.timezone.empty())
+    return fmt::format("{}[{}, tz={}]", row.name, unit_row(type.unit).name, type.timezone);
+  if (has_unit(type.id)) return fmt::format("{}[{}]", row.name, unit_row(type.unit).name);
+  if (type.id == TypeId::fixed_size_binary) return fmt::format("{}[{}]", row.name, type.fixed_byte_width);
+  if (type.id == TypeId::dictionary)
+    return fmt::format("{}<{}, {}>", row.name, type_row(type.index).name,
+                       type.value ? to_string(*type.value) : "unknown");
+  return type.nested ? to_string(*type.nested) : std::string(row.name);
 }
 
 Result<std::size_t> find_column(Schema const& schema, std::string_view name) {

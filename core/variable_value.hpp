@@ -74,4 +74,12 @@ inline std::string_view variable_value(ArrayView const& array, ValueLayout layou
   return {static_cast<char const*>(buffers[view.buffer()]) + view.offset(), length};
 }
 
+/// The bytes of a value of strings or binary of any layout, or of another type of fixed width, at position `at` of the
+/// buffers of `array`.
+inline std::string_view bytes_at(ArrayView const& array, DataType const& type, std::int64_t at) noexcept {
+  if (is_variable_width(type) || is_view(type)) return variable_value(array, value_layout(type), at);
+  auto const width = static_cast<std::size_t>(byte_width(type));
+  return {static_cast<char const*>(array.values) + static_cast<std::size_t>(at) * width, width};
+}
+
 }  // namespace garuda

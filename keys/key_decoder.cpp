@@ -104,14 +104,9 @@ Result<std::int64_t> KeyDecoder::decode_validity(Attribute const& attribute, std
   std::atomic<std::int64_t> nulls{0};
   GARUDA_TRY(for_each_part(words, control, [&](std::uint64_t begin, std::span<std::uint64_t const> part) {
     auto* const validity = column.validity.as<std::uint8_t>() + begin / 8;
-    std::fill_n(validity, bitmap_bytes(static_cast<std::int64_t>(part.size())), std::uint8_t{0});
-    std::int64_t valid = 0;
-    for (std::size_t i = 0; i < part.size(); ++i) {
-      if (attribute.is_null(part[i])) continue;
-      validity[i / 8] = static_cast<std::uint8_t>(validity[i / 8] | (1U << (i % 8)));
-      ++valid;
-    }
-    nulls += static_cast<std::int64_t>(part.size()) - valid;
+    auto const rows = static_cast<std::int64_t>(part.size());
+    write_bits(validity, rows, [&](std::int64_t i) { return !attribute.is_null(part[static_cast<std::size_t>(i)]); });
+    nulls += rows - count_ones(validity, 0, rows);
   }));
   return nulls.load();
 }

@@ -2,9 +2,11 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <cstdint>
+#include <iterator>
 #include <optional>
 #include <tuple>
 #include <utility>
@@ -13,47 +15,6 @@
 
 namespace garuda {
 namespace {
-
-struct PlainFormat {
-  std::string_view format;
-  TypeId id;
-  TimeUnit unit = TimeUnit::second;
-};
-
-/// Every type whose format string is a fixed word.
-constexpr std::array kPlainFormats{
-    PlainFormat{"b", TypeId::boolean},
-    PlainFormat{"c", TypeId::int8},
-    PlainFormat{"C", TypeId::uint8},
-    PlainFormat{"s", TypeId::int16},
-    PlainFormat{"S", TypeId::uint16},
-    PlainFormat{"i", TypeId::int32},
-    PlainFormat{"I", TypeId::uint32},
-    PlainFormat{"l", TypeId::int64},
-    PlainFormat{"L", TypeId::uint64},
-    PlainFormat{"e", TypeId::float16},
-    PlainFormat{"f", TypeId::float32},
-    PlainFormat{"g", TypeId::float64},
-    PlainFormat{"z", TypeId::binary},
-    PlainFormat{"Z", TypeId::large_binary},
-    PlainFormat{"u", TypeId::utf8},
-    PlainFormat{"U", TypeId::large_utf8},
-    PlainFormat{"vz", TypeId::binary_view},
-    PlainFormat{"vu", TypeId::utf8_view},
-    PlainFormat{"tdD", TypeId::date32},
-    PlainFormat{"tdm", TypeId::date64},
-    PlainFormat{"tts", TypeId::time32, TimeUnit::second},
-    PlainFormat{"ttm", TypeId::time32, TimeUnit::millisecond},
-    PlainFormat{"ttu", TypeId::time64, TimeUnit::microsecond},
-    PlainFormat{"ttn", TypeId::time64, TimeUnit::nanosecond},
-    PlainFormat{"tDs", TypeId::duration, TimeUnit::second},
-    PlainFormat{"tDm", TypeId::duration, TimeUnit::millisecond},
-    PlainFormat{"tDu", TypeId::duration, TimeUnit::microsecond},
-    PlainFormat{"tDn", TypeId::duration, TimeUnit::nanosecond},
-    PlainFormat{"tiM", TypeId::interval_months},
-    PlainFormat{"tiD", TypeId::interval_day_time},
-    PlainFormat{"tin", TypeId::interval_month_day_nano},
-};
 
 tl::unexpected<Error> malformed(std::string_view format) {
   return fail(ErrorCode::invalid_input, fmt::format("malformed Arrow format string: '{}'", format));
@@ -66,16 +27,6 @@ std::optional<std::int32_t> parse_number(std::string_view text) {
   if (error != std::errc{} || end != text.data() + text.size() || text.empty()) return std::nullopt;
   return number;
 }
-
-struct DecimalWidth {
-  std::int32_t bits;
-  TypeId id;
-  std::int32_t max_precision;
-};
-
-constexpr std::array kDecimalWidths{DecimalWidth{32, TypeId::decimal32, 9}, DecimalWidth{64, TypeId::decimal64, 18},
-                                    DecimalWidth{128, TypeId::decimal128, 38},
-                                    DecimalWidth{256, TypeId::decimal256, 76}};
 
 /// `parameters`: what follows "d:", that is precision,scale or precision,scale,bits.
 Result<DataType> parse_decimal(std::string_view format, std::string_view parameters) {
@@ -90,27 +41,34 @@ Result<DataType> parse_decimal(std::string_view format, std::string_view paramet
   }
   if (!numbers[0] || !numbers[1] || !numbers[2]) return malformed(format);
   auto const [precision, scale, bits] = std::tuple(*numbers[0], *numbers[1], *numbers[2]);
-  for (auto const& width : kDecimalWidths) {
-    if (width.bits != bits) continue;
-    if (precision < 1 || precision > width.max_precision) {
+  for (auto const& row : type_rows()) {
+    if (row.family != TypeFamily::decimal || 8 * row.width != bits) continue;
+    if (precision < 1 || precision > row.digits)
       return fail(ErrorCode::invalid_input,
-                  fmt::format("decimal precision out of range [1, {}]: {}", width.max_precision, precision));
-    }
-    if (scale < -width.max_precision || scale > width.max_precision) {
-      return fail(ErrorCode::invalid_input, fmt::format("decimal scale out of range [{}, {}]: {}", -width.max_precision,
-                                                        width.max_precision, scale));
-    }
-    return DataType{.id = width.id, .precision = precision, .scale = scale};
+                  fmt::format("decimal precision out of range [1, {}]: {}", row.digits, precision));
+    if (scale < -row.digits || scale > row.digits)
+      return fail(ErrorCode::invalid_input,
+                  fmt::format("decimal scale out of range [{}, {}]: {}", -row.digits, row.digits, scale));
+    return DataType{.id = row.id, .precision = precision, .scale = scale};
   }
   return fail(ErrorCode::invalid_input, fmt::format("decimal width is none of 32, 64, 128 and 256 bits: {}", bits));
+}
+
+/// A type with a unit, whose letter is the third one; behind that of a timestamp stands its zone.
+Result<DataType> parse_time(std::string_view format) {
+  auto const* const unit = std::ranges::find(kTimeUnits, format[2], &TimeUnitRow::letter);
+  if (unit == std::end(kTimeUnits)) return malformed(format);
+  bool const is_timestamp = format.starts_with("ts");
+  if (is_timestamp ? !format.substr(3).starts_with(':') : format.size() != 3) return malformed(format);
+  if (is_timestamp)
+    return DataType{.id = TypeId::timestamp, .unit = unit->unit, .timezone = std::string(format.substr(4))};
+  auto const time = unit->unit <= TimeUnit::millisecond ? TypeId::time32 : TypeId::time64;
+  return DataType{.id = format.starts_with("tt") ? time : TypeId::duration, .unit = unit->unit};
 }
 
 }  // namespace
 
 Result<DataType> parse_format(std::string_view format) {
-  for (auto const& plain : kPlainFormats) {
-    if (plain.format == format) return DataType{.id = plain.id, .unit = plain.unit};
-  }
   if (format.starts_with("d:")) return parse_decimal(format, format.substr(2));
   if (format.starts_with("w:")) {
     auto const width = parse_number(format.substr(2));
@@ -120,37 +78,22 @@ Result<DataType> parse_format(std::string_view format) {
     }
     return DataType{.id = TypeId::fixed_size_binary, .fixed_byte_width = *width};
   }
-  if (format.size() >= 4 && format.starts_with("ts") && format[3] == ':') {
-    for (auto const& row : kTimeUnits)
-      if (row.letter == format[2])
-        return DataType{.id = TypeId::timestamp, .unit = row.unit, .timezone = std::string(format.substr(4))};
-    return malformed(format);
-  }
-  return malformed(format);
+  for (auto const& row : type_rows())
+    if (row.format == format && !format.empty() && !has_unit(row.id)) return DataType{row.id};
+  bool const may_have_unit = format.starts_with("tt") || format.starts_with("tD") || format.starts_with("ts");
+  return may_have_unit && format.size() >= 3 ? parse_time(format) : malformed(format);
 }
 
 std::string format_string(DataType const& type) {
-  switch (type.id) {
-    case TypeId::decimal32:
-      return fmt::format("d:{},{},32", type.precision, type.scale);
-    case TypeId::decimal64:
-      return fmt::format("d:{},{},64", type.precision, type.scale);
-    case TypeId::decimal128:
-      return fmt::format("d:{},{}", type.precision, type.scale);
-    case TypeId::decimal256:
-      return fmt::format("d:{},{},256", type.precision, type.scale);
-    case TypeId::fixed_size_binary:
-      return fmt::format("w:{}", type.fixed_byte_width);
-    case TypeId::timestamp:
-      return fmt::format("ts{}:{}", unit_row(type.unit).letter, type.timezone);
-    default:
-      break;
-  }
-  auto const id = type.id == TypeId::dictionary ? type.index : type.id;
-  for (auto const& plain : kPlainFormats) {
-    if (plain.id == id && plain.unit == type.unit) return std::string(plain.format);
-  }
-  throw LogicError(fmt::format("type has no Arrow format string: {}", to_string(type)));
+  auto const& row = type_row(type.id == TypeId::dictionary ? type.index : type.id);
+  if (row.family == TypeFamily::decimal)
+    return fmt::format("d:{},{}{}", type.precision, type.scale,
+                       row.width == 16 ? "" : fmt::format(",{}", 8 * row.width));
+  if (row.format.empty()) throw LogicError(fmt::format("type has no Arrow format string: {}", to_string(type)));
+  if (type.id == TypeId::fixed_size_binary) return fmt::format("{}{}", row.format, type.fixed_byte_width);
+  if (!has_unit(type.id)) return std::string(row.format);
+  bool const is_timestamp = type.id == TypeId::timestamp;
+  return fmt::format("{}{}{}{}", row.format, unit_row(type.unit).letter, is_timestamp ? ":" : "", type.timezone);
 }
 
 }  // namespace garuda

@@ -43,20 +43,10 @@ class Widening {
 
   Result<void> copy_validity() {
     GARUDA_TRY_ASSIGN(out_.validity, AlignedBuffer::allocate(bitmap_bytes(array_.length)));
-    copy_bits(out_.validity, [&](std::int64_t i) { return !array_.is_null(i); });
-    out_.view.validity = out_.validity.as<std::uint8_t>();
+    auto* const bits = out_.validity.as<std::uint8_t>();
+    write_bits(bits, array_.length, [&](std::int64_t i) { return !array_.is_null(i); });
+    out_.view.validity = bits;
     return {};
-  }
-
-  template <class BitOf>
-  void copy_bits(AlignedBuffer& buffer, BitOf const& bit_of) const {
-    auto* const bits = buffer.as<std::uint8_t>();
-    for (std::int64_t i = 0; i < array_.length; i += 8) {
-      unsigned byte = 0;
-      for (std::int64_t bit = 0; bit < std::min<std::int64_t>(8, array_.length - i); ++bit)
-        byte |= (bit_of(i + bit) ? 1U : 0U) << bit;
-      bits[i / 8] = static_cast<std::uint8_t>(byte);
-    }
   }
 
   Result<void> write() {
@@ -109,11 +99,7 @@ class Widening {
   template <class RowOf>
   Result<void> write_bytes(ArrayView const& values, DataType const& type, RowOf const& row_of) {
     auto const value = [&](std::int64_t i) -> std::string_view {
-      if (array_.is_null(i)) return {};
-      auto const at = values.offset + row_of(i);
-      if (type.id != TypeId::fixed_size_binary) return variable_value(values, value_layout(type), at);
-      auto const width = static_cast<std::size_t>(type.fixed_byte_width);
-      return {static_cast<char const*>(values.values) + static_cast<std::size_t>(at) * width, width};
+      return array_.is_null(i) ? std::string_view() : bytes_at(values, type, values.offset + row_of(i));
     };
     GARUDA_TRY_ASSIGN(out_.offsets, AlignedBuffer::allocate((array_.length + 1) * 8));
     auto* const offsets = out_.offsets.as<std::int64_t>();
@@ -139,7 +125,7 @@ class Widening {
       auto const& of_dictionary = wide ? wide->view : *array_.dictionary;
       if (to_.id == TypeId::boolean) {
         GARUDA_TRY_ASSIGN(out_.values, AlignedBuffer::allocate(bitmap_bytes(array_.length)));
-        copy_bits(out_.values, [&](std::int64_t i) {
+        write_bits(out_.values.as<std::uint8_t>(), array_.length, [&](std::int64_t i) {
           return !array_.is_null(i) &&
                  get_bit(static_cast<std::uint8_t const*>(of_dictionary.values), of_dictionary.offset + row_of(i));
         });

@@ -13,16 +13,9 @@
 namespace garuda::keys {
 namespace {
 
-constexpr std::int32_t kMostDigits128 = 38;
-constexpr std::int32_t kMostDigits256 = 76;
-
 TypeFamily family_of(DataType const& type) { return type_row(type.id).family; }
 bool is_decimal(DataType const& type) { return family_of(type) == TypeFamily::decimal; }
 bool is_float(DataType const& type) { return family_of(type) == TypeFamily::floating; }
-bool is_text(DataType const& type) {
-  return type.id == TypeId::utf8 || type.id == TypeId::large_utf8 || type.id == TypeId::utf8_view;
-}
-
 /// True when every value of integer type `from` is a value of integer type `to`.
 bool widens(DataType const& from, DataType const& to) {
   bool const is_signed = type_row(from.id).is_signed;
@@ -58,9 +51,7 @@ std::optional<DataType> common_float(DataType const& a, DataType const& b) {
 
 /// Decimal digits of the integers of a type.
 std::int32_t digits_of(DataType const& type) {
-  if (is_decimal(type)) return type.precision - type.scale;
-  constexpr std::array<std::int32_t, 9> kDigits{0, 3, 5, 0, 10, 0, 0, 0, 19};
-  return type.id == TypeId::uint64 ? 20 : kDigits[static_cast<std::size_t>(byte_width(type))];
+  return is_decimal(type) ? type.precision - type.scale : type_row(type.id).digits;
 }
 
 /// Decimals, and a decimal and an integer.
@@ -68,16 +59,13 @@ std::optional<DataType> common_decimal(DataType const& a, DataType const& b) {
   DataType common{.id = TypeId::decimal32};
   common.scale = std::max(a.scale, b.scale);
   common.precision = std::max({digits_of(a), digits_of(b), 1 - common.scale}) + common.scale;
-  if (common.precision > kMostDigits256) return std::nullopt;
-  constexpr std::array kWidths{std::pair{TypeId::decimal32, 9}, std::pair{TypeId::decimal64, 18},
-                               std::pair{TypeId::decimal128, kMostDigits128},
-                               std::pair{TypeId::decimal256, kMostDigits256}};
   auto const least = std::max(is_decimal(a) ? byte_width(a) : 0, is_decimal(b) ? byte_width(b) : 0);
-  for (auto const& [id, digits] : kWidths) {
-    common.id = id;
-    if (byte_width(common) >= least && common.precision <= digits) break;
+  for (auto const& row : type_rows()) {
+    if (row.family != TypeFamily::decimal || row.width < least || common.precision > row.digits) continue;
+    common.id = row.id;
+    return common;
   }
-  return common;
+  return std::nullopt;
 }
 
 /// Dates, times of day, timestamps with a zone or without one, durations: two of one kind.
@@ -105,8 +93,8 @@ std::optional<DataType> common_type(DataType const& a, DataType const& b) {
   if (is_exact(first) && is_exact(second)) return common_decimal(a, b);
   if (is_float(a) || is_float(b)) return common_float(a, b);
   if (first == TypeFamily::temporal && second == TypeFamily::temporal) return common_time(a, b);
-  if (first != TypeFamily::bytes || second != TypeFamily::bytes || is_text(a) != is_text(b)) return std::nullopt;
-  return DataType{is_text(a) ? TypeId::large_utf8 : TypeId::large_binary};
+  if (first != TypeFamily::bytes || second != TypeFamily::bytes || is_text(a.id) != is_text(b.id)) return std::nullopt;
+  return DataType{large_bytes(a.id)};
 }
 
 DataType const& value_type(DataType const& type) { return type.id == TypeId::dictionary ? *type.value : type; }
@@ -116,7 +104,8 @@ DataType compared_type(std::span<DataType const> types, DataType const& common) 
   bool const is_scaled = family == TypeFamily::decimal || family == TypeFamily::temporal;
   auto const extends = [&](DataType const& type) { return extends_to(value_type(type), common); };
   if (!is_scaled || common.id == TypeId::decimal256 || std::ranges::all_of(types, extends)) return common;
-  return {.id = TypeId::decimal128, .precision = kMostDigits128, .scale = value_scale(common).scale};
+  return {
+      .id = TypeId::decimal128, .precision = type_row(TypeId::decimal128).digits, .scale = value_scale(common).scale};
 }
 
 Result<void> check_key_type(Field const& field) {
@@ -143,8 +132,7 @@ std::optional<CommonKeyType> common_type_of(std::span<DataType const> types) {
     if (!common) return std::nullopt;
   }
   // A value of a dictionary may come in many rows.
-  if (has_dictionary && (is_variable_width(*common) || is_view(*common)))
-    *common = DataType{is_text(*common) ? TypeId::large_utf8 : TypeId::large_binary};
+  if (has_dictionary && (is_variable_width(*common) || is_view(*common))) *common = DataType{large_bytes(common->id)};
   auto compared = compared_type(types, *common);
   return CommonKeyType{*std::move(common), std::move(compared)};
 }
@@ -169,19 +157,9 @@ bool extends_to(DataType const& from, DataType const& to) noexcept {
 }
 
 ValueScale value_scale(DataType const& type) noexcept {
-  switch (type.id) {
-    case TypeId::date32:
-      return {86'400, 0};
-    case TypeId::date64:
-      return {1, unit_row(TimeUnit::millisecond).digits};
-    case TypeId::time32:
-    case TypeId::time64:
-    case TypeId::timestamp:
-    case TypeId::duration:
-      return {1, unit_row(type.unit).digits};
-    default:
-      return {1, type.scale};
-  }
+  if (type.id == TypeId::date32) return {86'400, 0};
+  if (type.id == TypeId::date64) return {1, unit_row(TimeUnit::millisecond).digits};
+  return {1, has_unit(type.id) ? unit_row(type.unit).digits : type.scale};
 }
 
 tl::unexpected<Error> key_beyond_64_bits(Field const& field, std::uint64_t row) {

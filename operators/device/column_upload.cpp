@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "operators/device/device_table.hpp"
-#include "operators/materialize/column_parts.hpp"
 #include "operators/materialize/column_words.hpp"
 #include "vk_runtime/memory/pinned_memory.hpp"
 

@@ -4,7 +4,7 @@
 #include <memory>
 #include <vector>
 
-#include "expr/condition_words.hpp"
+#include "expr/condition_columns.hpp"
 #include "garuda/error.hpp"
 #include "garuda/join.hpp"
 #include "operators/join/batch_builder.hpp"

@@ -7,13 +7,12 @@
 #include <optional>
 #include <utility>
 
-#include "expr/condition_words.hpp"
+#include "expr/condition_columns.hpp"
 #include "expr/pair_sample.hpp"
 #include "keys/samples/match_sample.hpp"
 #include "operators/contract/join_terms.hpp"
 #include "operators/device/device_table.hpp"
 #include "operators/materialize/carried_column.hpp"
-#include "operators/materialize/plain_column.hpp"
 #include "operators/materialize/row_bytes.hpp"
 #include "operators/plan/key_statistics.hpp"
 #include "operators/plan/path_choice.hpp"

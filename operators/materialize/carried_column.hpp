@@ -11,6 +11,13 @@
 
 namespace garuda::materialize {
 
+/// True when values of `column` are copied as they are, `byte_width` bytes each: a type of 1, 2, 4, 8 or 16 bytes other
+/// than booleans and dictionaries, and no nulls.
+bool is_plain(TableView table, std::size_t column);
+
+/// The values of a plain column, by row.
+partition::PayloadColumn payload_column(TableView table, std::size_t column);
+
 /// A short string as partitioning carries it: its bytes, zeros, and in the last byte its length.
 inline constexpr std::uint32_t kLargestCellBytes = 16;
 inline constexpr std::int64_t kLongestCellValue = kLargestCellBytes - 1;

@@ -4,7 +4,6 @@
 
 #include "core/bitmap.hpp"
 #include "core/type_rows.hpp"
-#include "operators/materialize/column_parts.hpp"
 
 namespace garuda::materialize {
 namespace {
@@ -36,10 +35,9 @@ void read_values(std::byte const* values, std::size_t width, std::size_t rows, s
 Result<AlignedBuffer> values_of_words(std::uint32_t const* values, std::uint64_t rows, std::uint32_t words,
                                       DataType const& type) {
   if (type.id == TypeId::boolean) {
-    GARUDA_TRY_ASSIGN(auto bits, AlignedBuffer::allocate(bitmap_bytes(static_cast<std::int64_t>(rows))));
-    if (rows > 0) std::memset(bits.data(), 0, static_cast<std::size_t>(bits.size_bytes()));
-    for (std::uint64_t i = 0; i < rows; ++i)
-      bits.data()[i / 8] |= static_cast<std::byte>((values[i * words] & 1U) << (i % 8));
+    auto const count = static_cast<std::int64_t>(rows);
+    GARUDA_TRY_ASSIGN(auto bits, AlignedBuffer::allocate(bitmap_bytes(count)));
+    write_bits(bits.as<std::uint8_t>(), count, [&](std::int64_t i) { return (values[i * words] & 1U) != 0; });
     return bits;
   }
   auto const width = static_cast<std::size_t>(byte_width(type));
@@ -52,18 +50,6 @@ Result<AlignedBuffer> values_of_words(std::uint32_t const* values, std::uint64_t
   }
   for (std::uint64_t i = 0; i < rows; ++i) std::memcpy(result.data() + i * width, values + i * words, width);
   return result;
-}
-
-/// A bitmap of the rows whose null words have not bit `bit`.
-Result<AlignedBuffer> validity_of(std::uint32_t const* null_words, std::uint64_t rows, std::uint32_t bit) {
-  GARUDA_TRY_ASSIGN(auto validity, AlignedBuffer::allocate(bitmap_bytes(static_cast<std::int64_t>(rows))));
-  if (rows > 0) std::memset(validity.data(), 0, static_cast<std::size_t>(validity.size_bytes()));
-  auto* const bits = validity.as<std::uint8_t>();
-  for (std::uint64_t i = 0; i < rows; ++i) {
-    auto const is_null = null_words[i] >> bit & 1U;
-    bits[i / 8] = static_cast<std::uint8_t>(bits[i / 8] | (1U - is_null) << (i % 8));
-  }
-  return validity;
 }
 
 }  // namespace
@@ -161,8 +147,10 @@ Result<void> set_nulls(ColumnWords const& column, std::uint64_t rows, ArrayView&
                        std::vector<AlignedBuffer>& made) {
   array.null_count = 0;
   if (column.nulls == nullptr || rows == 0) return {};
-  GARUDA_TRY_ASSIGN(auto validity, validity_of(column.nulls, rows, column.null_bit));
-  array.validity = made.emplace_back(std::move(validity)).as<std::uint8_t>();
+  GARUDA_TRY_ASSIGN(auto validity, AlignedBuffer::allocate(bitmap_bytes(array.length)));
+  auto* const bits = made.emplace_back(std::move(validity)).as<std::uint8_t>();
+  write_bits(bits, array.length, [&](std::int64_t i) { return (column.nulls[i] >> column.null_bit & 1U) == 0; });
+  array.validity = bits;
   array.null_count = array.length - count_ones(array.validity, 0, array.length);
   return {};
 }

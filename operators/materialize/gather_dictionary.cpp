@@ -17,14 +17,11 @@ namespace {
 
 /// The bytes of one value that is not null.
 std::string_view value_bytes(ArrayView const& array, DataType const& type, std::int64_t row) {
-  auto const* values = static_cast<char const*>(array.values);
   auto const at = array.offset + row;
   if (type.id == TypeId::boolean) {
     return get_bit(static_cast<std::uint8_t const*>(array.values), at) ? std::string_view("1") : std::string_view("0");
   }
-  if (is_string(type)) return variable_value(array, value_layout(type), at);
-  auto const width = static_cast<std::size_t>(byte_width(type));
-  return {values + static_cast<std::size_t>(at) * width, width};
+  return bytes_at(array, type, at);
 }
 
 /// The union of several dictionaries of one value type.
@@ -94,17 +91,8 @@ TypeId index_type_for(TypeId index, std::int64_t size) {
   return types[type];
 }
 
-TypeId with_large_offsets(TypeId id) {
-  switch (id) {
-    case TypeId::utf8:
-    case TypeId::utf8_view:
-      return TypeId::large_utf8;
-    case TypeId::binary:
-    case TypeId::binary_view:
-      return TypeId::large_binary;
-    default:
-      return id;
-  }
+TypeId with_large_offsets(DataType const& type) {
+  return is_variable_width(type) || is_view(type) ? large_bytes(type.id) : type.id;
 }
 
 /// Copies values of `arrays`, of type `type`, into one array.
@@ -145,7 +133,7 @@ Result<void> unify_dictionaries(GatherColumn& column, GatherLimits limits) {
     all_stay = all_stay && is_identity(*maps.back());
   }
   auto value_type = source_value;
-  if (values.num_bytes() > limits.max_offset_32) value_type.id = with_large_offsets(value_type.id);
+  if (values.num_bytes() > limits.max_offset_32) value_type.id = with_large_offsets(value_type);
   if (value_type.id != source_value.id) column.type.value = std::make_shared<DataType const>(value_type);
   GARUDA_TRY_ASSIGN(column.dictionary, copy_values(distinct.dictionaries, source_value, value_type, values.rows()));
   if (all_stay) return {};

@@ -82,10 +82,6 @@ Int128 load_integer(ArrayView const& array, std::int32_t width, bool is_signed, 
   return visit_integers(width, is_signed, [&]<class T>(T*) { return Int128{load<T>(array, row)}; });
 }
 
-std::string_view variable_bytes(ArrayView const& array, DataType const& type, std::int64_t row) {
-  return variable_value(array, value_layout(type), array.offset + row);
-}
-
 std::string quoted(std::string_view bytes) {
   return fmt::format("'{}{}'", bytes.substr(0, kShownBytes), bytes.size() > kShownBytes ? "…" : "");
 }
@@ -98,38 +94,27 @@ std::string hexadecimal(std::string_view bytes) {
 
 std::string text_of(ArrayView const& array, DataType const& type, std::int64_t row) {
   if (array.is_null(row)) return "null";
-  switch (type.id) {
-    case TypeId::boolean:
+  auto const& type_of = type_row(type.id);
+  auto const bytes = [&] { return bytes_at(array, type, array.offset + row); };
+  switch (type_of.family) {
+    case TypeFamily::boolean:
       return get_bit(static_cast<std::uint8_t const*>(array.values), array.offset + row) ? "true" : "false";
-    case TypeId::float32:
-      return fmt::format("{}", load<float>(array, row));
-    case TypeId::float64:
-      return fmt::format("{}", load<double>(array, row));
-    case TypeId::utf8:
-    case TypeId::large_utf8:
-    case TypeId::utf8_view:
-      return quoted(variable_bytes(array, type, row));
-    case TypeId::binary:
-    case TypeId::large_binary:
-    case TypeId::binary_view:
-      return hexadecimal(variable_bytes(array, type, row));
-    case TypeId::fixed_size_binary:
-    case TypeId::float16:
-    case TypeId::decimal256:  // in messages alone
-    case TypeId::interval_day_time:
-    case TypeId::interval_month_day_nano: {
-      auto const width = static_cast<std::size_t>(byte_width(type));
-      auto const at = static_cast<std::size_t>(array.offset + row) * width;
-      return hexadecimal({static_cast<char const*>(array.values) + at, width});
-    }
-    case TypeId::dictionary: {
+    case TypeFamily::floating:
+      if (type_of.width == 2) return hexadecimal(bytes());
+      return type_of.width == 4 ? fmt::format("{}", load<float>(array, row))
+                                : fmt::format("{}", load<double>(array, row));
+    case TypeFamily::bytes:
+      return is_text(type.id) ? quoted(bytes()) : hexadecimal(bytes());
+    case TypeFamily::dictionary: {
       auto const index = load_integer(array, byte_width(type), type_row(type.index).is_signed, row);
       return text_of(*array.dictionary, *type.value, static_cast<std::int64_t>(index));
     }
     default:
       break;
   }
-  auto const value = load_integer(array, byte_width(type), type_row(type.id).is_signed, row);
+  // Decimals of 256 bits and intervals of several parts stand in messages alone.
+  if (type_of.width > 16 || (type_of.family == TypeFamily::interval && !type_of.is_signed)) return hexadecimal(bytes());
+  auto const value = load_integer(array, type_of.width, type_of.is_signed, row);
   return calendar_text(static_cast<std::int64_t>(value), type).value_or(decimal_text(value, type.scale));
 }
 

@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "core/parallel_blocks.hpp"
+#include "core/type_rows.hpp"
 #include "io/file_dictionaries.hpp"
 #include "operators/resolve/group_by_columns.hpp"
 #include "operators/resolve/sum_overflow.hpp"
@@ -64,21 +65,10 @@ std::span<std::byte const> bytes_at(arrow::LargeBinaryArray const& array, std::i
 /// what they are: 64 bits, or 38 digits, which 2^64 values of 18 digits do not fill.
 bool sums_fit(DataType const& values, std::uint64_t most_rows) {
   constexpr std::int32_t kMostDigits = 18;
-  switch (values.id) {
-    case TypeId::int8:
-    case TypeId::int16:
-    case TypeId::int32:
-    case TypeId::uint8:
-    case TypeId::uint16:
-    case TypeId::uint32:
-      return std::bit_width(most_rows) + 8 * byte_width(values) <= std::numeric_limits<std::uint64_t>::digits;
-    case TypeId::decimal32:
-    case TypeId::decimal64:
-    case TypeId::decimal128:
-      return values.precision <= kMostDigits;
-    default:
-      return false;
-  }
+  auto const& row = type_row(values.id);
+  if (row.family == TypeFamily::integer)
+    return row.width < 8 && std::bit_width(most_rows) + 8 * row.width <= std::numeric_limits<std::uint64_t>::digits;
+  return row.family == TypeFamily::decimal && row.width <= 16 && values.precision <= kMostDigits;
 }
 
 /// Merged states of some groups that follow one another.

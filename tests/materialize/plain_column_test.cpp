@@ -1,4 +1,4 @@
-#include "operators/materialize/plain_column.hpp"
+#include "operators/materialize/carried_column.hpp"
 
 #include <gtest/gtest.h>
 
