@@ -1,13 +1,17 @@
-// A condition of a join resolved against two schemas.
+// A condition of a join resolved against two schemas, and with two tables made words that kernels compare.
 #pragma once
 
 #include <cstddef>
+#include <memory>
 #include <optional>
 #include <vector>
 
+#include "core/buffer.hpp"
 #include "expr/condition.hpp"
 #include "garuda/condition.hpp"
+#include "garuda/control.hpp"
 #include "garuda/error.hpp"
+#include "garuda/table.hpp"
 #include "garuda/types.hpp"
 #include "keys/order/order_words.hpp"
 
@@ -71,5 +75,20 @@ PlacedComparator place_comparator(Comparator comparator, keys::Place place) noex
 /// Errors: usage (two constants are compared), invalid_input (unknown or ambiguous column, columns or a column and a
 /// constant that cannot be compared, naming both, a condition without parts).
 Result<ResolvedCondition> resolve_condition(Schema const& left, Schema const& right, Condition const& condition);
+
+/// A condition, and the memory of those words that are no column of the tables.
+struct EncodedCondition {
+  PairCondition condition;
+  std::vector<AlignedBuffer> memory;
+  std::vector<std::shared_ptr<AlignedBuffer const>> shared_memory;
+
+  std::uint64_t owned_bytes() const noexcept;
+};
+
+/// Encodes the columns and constants of `condition`, which was resolved against the schemas of both tables. Borrows the
+/// tables. The first operand of each comparison is a column, of the left side if either is. Runs on the threads of the
+/// calling task arena. Errors: those of keys::encode_order.
+Result<EncodedCondition> encode_condition(ResolvedCondition const& condition, TableView left, TableView right,
+                                          Control const& control);
 
 }  // namespace garuda::expr

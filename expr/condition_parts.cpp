@@ -5,7 +5,7 @@
 
 #include "expr/comparators.hpp"
 #include "expr/evaluator.hpp"
-#include "expr/pair_program.hpp"
+#include "expr/pair_filter.hpp"
 #include "garuda/error.hpp"
 
 namespace garuda::expr {
@@ -106,6 +106,20 @@ ColumnWords::ColumnWords(OrderWords const& column, std::uint64_t first)
     words32_ = narrow->data() + first;
   else
     words64_ = std::get<std::span<std::uint64_t const>>(column.words).data() + first;
+}
+
+std::vector<ColumnBounds> bounds_of(ConditionParts const& parts, Side build) {
+  std::vector<ColumnBounds> all;
+  for (auto const& comparison : parts.cross) {
+    auto const column = comparison.column(build);
+    auto found = std::ranges::find(all, column, &ColumnBounds::column);
+    if (found == all.end()) found = all.insert(all.end(), ColumnBounds{column, {}});
+    if (build == Side::left)
+      found->bounds.push_back({comparison.comparator, comparison.right});
+    else
+      found->bounds.push_back({mirrored(comparison.comparator), comparison.left});
+  }
+  return all;
 }
 
 std::vector<ColumnWords> columns_of(PairCondition const& condition, Side side, std::uint64_t first) {

@@ -94,6 +94,27 @@ class ColumnWords {
   std::uint64_t first_ = 0;
 };
 
+/// The cross comparisons of one column of the build side: build word `comparator` word of a probe column.
+struct ColumnBounds {
+  struct Bound {
+    Comparator comparator = Comparator::equal;
+    std::uint32_t probe_column = 0;
+  };
+  std::uint32_t column = 0;
+  std::vector<Bound> bounds;
+
+  /// Returns the words of the column that match a probe row, whose compared columns have values. `probe`: columns of
+  /// the probe side.
+  WordRange range_of(std::vector<ColumnWords> const& probe, std::uint64_t row) const noexcept {
+    WordRange range;
+    for (auto const& bound : bounds) narrow(range, bound.comparator, probe[bound.probe_column].word(row));
+    return range;
+  }
+};
+
+/// Returns the bounds of each column of the build side that has any.
+std::vector<ColumnBounds> bounds_of(ConditionParts const& parts, Side build);
+
 std::vector<ColumnWords> columns_of(PairCondition const& condition, Side side, std::uint64_t first);
 
 /// The rows of a side that may match at all: for which the conjuncts of that side alone are true, and that have values

@@ -5,6 +5,7 @@
 #include <bit>
 #include <cctype>
 #include <charconv>
+#include <chrono>
 #include <cmath>
 #include <cstdint>
 #include <cstring>
@@ -15,15 +16,168 @@
 #include "core/numbers/half_float.hpp"
 #include "core/numbers/wide_integer.hpp"
 #include "core/type_rows.hpp"
-#include "expr/time_text.hpp"
+#include "keys/codes/scaled_number.hpp"
 
 namespace garuda::expr {
 namespace {
 
 using keys::Place;
 
-/// A magnitude, low word first.
-using Words256 = std::array<std::uint64_t, 4>;
+constexpr std::int64_t kNanoseconds = 1'000'000'000;
+constexpr std::int64_t kDaySeconds = 86'400;
+constexpr int kNanosecondDigits = 9;
+
+/// A time to nanoseconds.
+struct Instant {
+  Int128 nanoseconds = 0;
+  bool has_rest = false;
+};
+
+/// Reads parts of a text from its front; what it cannot read it leaves.
+class TimeReader {
+ public:
+  explicit TimeReader(std::string_view text) : text_(text) {}
+
+  bool at_end() const noexcept { return text_.empty(); }
+
+  bool skip(char c) noexcept {
+    bool const is_there = text_.starts_with(c);
+    if (is_there) text_.remove_prefix(1);
+    return is_there;
+  }
+
+  /// A number of `digits` digits, at most `most`.
+  std::optional<int> number(std::size_t digits, int most) noexcept {
+    if (text_.size() < digits) return std::nullopt;
+    int value = 0;
+    for (auto const c : text_.substr(0, digits)) {
+      if (std::isdigit(static_cast<unsigned char>(c)) == 0) return std::nullopt;
+      value = 10 * value + (c - '0');
+    }
+    if (value > most) return std::nullopt;
+    text_.remove_prefix(digits);
+    return value;
+  }
+
+  std::optional<std::int64_t> date() {
+    auto const year = number(4, 9'999);
+    if (!year || !skip('-')) return std::nullopt;
+    auto const month = number(2, 12);
+    if (!month || !skip('-')) return std::nullopt;
+    auto const day = number(2, 31);
+    if (!day) return std::nullopt;
+    std::chrono::year_month_day const date{std::chrono::year(*year), std::chrono::month(static_cast<unsigned>(*month)),
+                                           std::chrono::day(static_cast<unsigned>(*day))};
+    if (!date.ok()) return std::nullopt;
+    return std::chrono::sys_days(date).time_since_epoch().count();
+  }
+
+  std::optional<Instant> time_of_day() {
+    auto const hours = number(2, 23);
+    if (!hours || !skip(':')) return std::nullopt;
+    auto const minutes = number(2, 59);
+    if (!minutes) return std::nullopt;
+    Instant time;
+    int seconds = 0;
+    if (skip(':')) {
+      auto const found = number(2, 59);
+      if (!found) return std::nullopt;
+      seconds = *found;
+      if (skip('.') && !fraction(time)) return std::nullopt;
+    }
+    time.nanoseconds += Int128{(*hours * 60 + *minutes) * 60 + seconds} * kNanoseconds;
+    return time;
+  }
+
+  /// Seconds that local time is ahead of UTC.
+  std::optional<std::int64_t> zone() {
+    if (skip('Z')) return 0;
+    bool const is_behind = text_.starts_with('-');
+    if (!skip('-') && !skip('+')) return std::nullopt;
+    auto const hours = number(2, 23);
+    if (!hours) return std::nullopt;
+    int minutes = 0;
+    if (skip(':')) {
+      auto const found = number(2, 59);
+      if (!found) return std::nullopt;
+      minutes = *found;
+    }
+    auto const seconds = std::int64_t{60} * (60 * *hours + minutes);
+    return is_behind ? -seconds : seconds;
+  }
+
+ private:
+  bool fraction(Instant& time) noexcept {
+    int digits = 0;
+    std::int64_t nanoseconds = 0;
+    for (std::optional<int> digit; (digit = number(1, 9)); ++digits) {
+      if (digits < kNanosecondDigits)
+        nanoseconds = 10 * nanoseconds + *digit;
+      else
+        time.has_rest = time.has_rest || *digit != 0;
+    }
+    for (auto missing = digits; missing < kNanosecondDigits; ++missing) nanoseconds *= 10;
+    time.nanoseconds = nanoseconds;
+    return digits > 0;
+  }
+
+  std::string_view text_;
+};
+
+/// A time as a number of units, the greatest that is not beyond it.
+struct TimeCount {
+  Int128 units = 0;
+  bool has_rest = false;  ///< the time is later, by less than a unit
+};
+
+TimeCount in_units(Instant const& time, TimeUnit unit) {
+  auto const per_unit = kNanoseconds / unit_row(unit).per_second;
+  auto units = time.nanoseconds / per_unit;
+  auto const rest = time.nanoseconds % per_unit;
+  if (rest < 0) --units;
+  return {units, rest != 0 || time.has_rest};
+}
+
+/// Days since 1970-01-01: 2024-02-29, years 0000 to 9999. nullopt: `text` is no date.
+std::optional<TimeCount> parse_date(std::string_view text) {
+  TimeReader reader(text);
+  auto const days = reader.date();
+  if (!days || !reader.at_end()) return std::nullopt;
+  return TimeCount{*days, false};
+}
+
+/// Units since midnight: 12:30, 12:30:00 or 12:30:00.5, any number of digits. nullopt: `text` is no time of day.
+std::optional<TimeCount> parse_time_of_day(std::string_view text, TimeUnit unit) {
+  TimeReader reader(text);
+  auto const time = reader.time_of_day();
+  if (!time || !reader.at_end()) return std::nullopt;
+  return in_units(*time, unit);
+}
+
+/// Units since 1970-01-01, in UTC with a zone: a date, then T or a space and a time of day, then, with a zone and not
+/// without one, Z or an offset as +01:00 or +01. Without a zone the date may stand alone. nullopt: `text` is no such
+/// time.
+std::optional<TimeCount> parse_timestamp(std::string_view text, TimeUnit unit, bool has_zone) {
+  TimeReader reader(text);
+  auto const days = reader.date();
+  if (!days) return std::nullopt;
+  Instant time;
+  if (has_zone || !reader.at_end()) {
+    if (!reader.skip('T') && !reader.skip(' ')) return std::nullopt;
+    auto const of_day = reader.time_of_day();
+    if (!of_day) return std::nullopt;
+    time = *of_day;
+  }
+  time.nanoseconds += Int128{*days} * kDaySeconds * kNanoseconds;
+  if (has_zone) {
+    auto const ahead = reader.zone();
+    if (!ahead) return std::nullopt;
+    time.nanoseconds -= Int128{*ahead} * kNanoseconds;
+  }
+  if (!reader.at_end()) return std::nullopt;
+  return in_units(time, unit);
+}
+using keys::Words256;
 /// Digits that 256 bits may have.
 constexpr std::size_t kMostDigits = 78;
 
@@ -32,7 +186,7 @@ struct Integer {
   bool is_negative = false;
   bool has_rest = false;  ///< the number is greater
   bool is_huge = false;   ///< beyond 256 bits
-  Words256 magnitude{};
+  Words256 magnitude{};   ///< low word first
 };
 
 void add_one(Words256& words) {
@@ -116,13 +270,6 @@ Integer floor_of(TimeCount const& count) {
   return result;
 }
 
-std::uint32_t bit_width(Words256 const& words) {
-  for (auto w = words.size(); w > 0; --w)
-    if (words[w - 1] != 0)
-      return static_cast<std::uint32_t>(64 * (w - 1)) + static_cast<std::uint32_t>(std::bit_width(words[w - 1]));
-  return 0;
-}
-
 std::vector<std::byte> first_bytes(Words256 const& words, std::size_t width) {
   std::vector<std::byte> bytes(width);
   std::memcpy(bytes.data(), words.data(), width);
@@ -139,7 +286,7 @@ std::vector<std::byte> largest_integer(std::size_t width, bool is_signed) {
 /// Among the integers of `width` bytes.
 ConstantValue place_integer(Integer number, std::size_t width, bool is_signed) {
   auto const bits = static_cast<std::uint32_t>(8 * width) - (is_signed ? 1 : 0);
-  auto const needed = bit_width(number.magnitude);
+  auto const needed = keys::bit_width(number.magnitude);
   int ones = 0;
   for (auto const word : number.magnitude) ones += std::popcount(word);
   bool const is_least = is_signed && number.is_negative && needed == bits + 1 && ones == 1;
@@ -147,10 +294,7 @@ ConstantValue place_integer(Integer number, std::size_t width, bool is_signed) {
   bool const is_below_zero = number.is_negative && (needed > 0 || number.is_huge);
   if (is_below_zero && (!is_signed || !fits)) return {Place::below, {}};
   if (!fits) return {Place::above, largest_integer(width, is_signed)};
-  if (number.is_negative) {
-    for (auto& word : number.magnitude) word = ~word;
-    add_one(number.magnitude);
-  }
+  if (number.is_negative) number.magnitude = keys::negated(number.magnitude);
   return {number.has_rest ? Place::above : Place::at, first_bytes(number.magnitude, width)};
 }
 

@@ -57,29 +57,6 @@ struct SampledColumn {
   }
 };
 
-/// What the cross comparisons with a build column leave of its words for a row of the other side; nothing for null.
-class Bounds {
- public:
-  Bounds(ConditionParts const& parts, Side build, std::uint32_t column) : build_(build) {
-    for (auto const& comparison : parts.cross)
-      if (comparison.column(build) == column) comparisons_.push_back(comparison);
-  }
-
-  WordRange range_of(std::vector<ColumnWords> const& probe, std::uint64_t row) const {
-    WordRange range;
-    for (auto const& comparison : comparisons_) {
-      auto const& words = probe[comparison.column(other_side(build_))];
-      if (!words.is_valid(row)) return {1, 0};
-      narrow(range, build_ == Side::left ? comparison.comparator : mirrored(comparison.comparator), words.word(row));
-    }
-    return range;
-  }
-
- private:
-  Side build_;
-  std::vector<CrossComparison> comparisons_;
-};
-
 /// Calls visit(probe row, first, last of the sample) for sampled rows of the other side; returns how many pairs of rows
 /// each pair of samples stands for.
 template <class Visit>
@@ -90,11 +67,15 @@ double visit_ranges(PairCondition const& condition, ConditionParts const& parts,
   auto const probe_rows = rows_of(condition.of(other).front());
   auto const build_rows = rows_of(condition.of(build)[column]);
   SampledColumn const sorted(ColumnWords(condition.of(build)[column], 0), build_rows);
-  Bounds const bounds(parts, build, column);
+  auto const all = bounds_of(parts, build);
+  auto const bounds = std::ranges::find(all, column, &ColumnBounds::column);
   auto const n = std::min(probe_rows, kSearchedRows);
   for (std::uint64_t i = 0; i < n; ++i) {
     auto const row = sampled_row(i, n, probe_rows);
-    auto const [first, last] = sorted.find(bounds.range_of(probe, row));
+    // Nothing is found for null.
+    if (!std::ranges::all_of(bounds->bounds, [&](auto const& b) { return probe[b.probe_column].is_valid(row); }))
+      continue;
+    auto const [first, last] = sorted.find(bounds->range_of(probe, row));
     if (first < last) visit(row, std::span(sorted.words).subspan(first, last - first));
   }
   return sorted.rows_of_each * static_cast<double>(probe_rows) / static_cast<double>(std::max<std::uint64_t>(n, 1));

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -37,6 +38,14 @@ inline Words256 negated(Words256 number) {
     carry = carry != 0 && word == 0 ? 1 : 0;
   }
   return number;
+}
+
+/// Bits up to the highest one that is set.
+inline std::uint32_t bit_width(Words256 const& number) {
+  for (auto w = number.size(); w > 0; --w)
+    if (number[w - 1] != 0)
+      return static_cast<std::uint32_t>(64 * (w - 1)) + std::uint32_t(std::bit_width(number[w - 1]));
+  return 0;
 }
 
 /// False: the product takes more than 255 bits beside its sign.

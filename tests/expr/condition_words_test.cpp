@@ -1,5 +1,4 @@
 // Conditions on every pair of rows of two tables, by words, against the oracle, by cells.
-#include "expr/condition_words.hpp"
 
 #include <gtest/gtest.h>
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "expr/comparators.hpp"
-#include "expr/pair_program.hpp"
+#include "expr/pair_filter.hpp"
 #include "expr/sides.hpp"
 #include "shaders/compute/conditions/filter_pairs_layout.h"
 

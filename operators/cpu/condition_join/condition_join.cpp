@@ -32,7 +32,7 @@ class Backend final : public contract::ConditionBackend {
       if (!column)
         return fail(ErrorCode::usage,
                     "method=sorted_ranges takes a condition that compares columns of both tables by order");
-      for (auto& bounds : bounds_of(parts_, build_side_))
+      for (auto& bounds : expr::bounds_of(parts_, build_side_))
         if (bounds.column == *column) sorted_by_ = std::move(bounds);
       tests_.emplace(condition_, parts_, build_side_, column);
     } else {
@@ -85,7 +85,7 @@ class Backend final : public contract::ConditionBackend {
   Control const* control_;
   contract::StatsSink* stats_;
   std::uint32_t lanes_;
-  std::optional<ColumnBounds> sorted_by_;
+  std::optional<expr::ColumnBounds> sorted_by_;
   std::optional<PairTests> tests_;
   std::mutex mutex_;
   std::shared_ptr<BuildSlice const> shared_;
@@ -97,7 +97,7 @@ std::optional<std::uint32_t> sorted_column(expr::PairCondition const& condition,
   auto const parts = expr::parts_of(condition);
   std::optional<std::uint32_t> best;
   double least = 0;
-  for (auto const& bounds : bounds_of(parts, build)) {
+  for (auto const& bounds : expr::bounds_of(parts, build)) {
     auto const pairs = expr::pairs_in_range(condition, parts, build, bounds.column);
     if (best && pairs >= least) continue;
     best = bounds.column;

@@ -29,7 +29,7 @@ struct ConditionJoin {
   expr::PairCondition const* condition = nullptr;
   expr::ConditionParts const* parts = nullptr;
   PairTests const* tests = nullptr;
-  ColumnBounds const* sorted_by = nullptr;  ///< of the build column whose order the index has; nullptr: no index
+  expr::ColumnBounds const* sorted_by = nullptr;  ///< of the build column whose order the index has; nullptr: no index
   Control const* control = nullptr;
   contract::StatsSink* stats = nullptr;
 };

@@ -44,7 +44,7 @@ double compared_pair_ns(contract::JoinShape const& shape, ConditionStrategy cons
   if (shape.condition->steps.empty()) return 0;
   auto const parts = expr::parts_of(*shape.condition);
   auto const& columns = shape.condition->of(strategy.build);
-  auto bounds = bounds_of(parts, strategy.build);
+  auto bounds = expr::bounds_of(parts, strategy.build);
   // The column that ranges are sorted by is not compared.
   if (strategy.method == JoinMethod::sorted_ranges && !bounds.empty()) bounds.pop_back();
   bool const is_counted = bounds.size() == 1 && parts.rest.empty();

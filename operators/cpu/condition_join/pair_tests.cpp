@@ -1,9 +1,7 @@
 #include "operators/cpu/condition_join/pair_tests.hpp"
 
 #include <algorithm>
-
 #include <cstring>
-#include "expr/comparators.hpp"
 
 namespace garuda::cpu {
 namespace {
@@ -15,24 +13,10 @@ expr::Kind kind_of(Column const& column) {
 
 }  // namespace
 
-std::vector<ColumnBounds> bounds_of(expr::ConditionParts const& parts, Side build) {
-  std::vector<ColumnBounds> all;
-  for (auto const& comparison : parts.cross) {
-    auto const column = comparison.column(build);
-    auto found = std::ranges::find(all, column, &ColumnBounds::column);
-    if (found == all.end()) found = all.insert(all.end(), ColumnBounds{column, {}});
-    if (build == Side::left)
-      found->bounds.push_back({comparison.comparator, comparison.right});
-    else
-      found->bounds.push_back({expr::mirrored(comparison.comparator), comparison.left});
-  }
-  return all;
-}
-
 PairTests::PairTests(expr::PairCondition const& condition, expr::ConditionParts const& parts, Side build,
                      std::optional<std::uint32_t> sorted_by)
-    : build_(build), bounds_(bounds_of(parts, build)) {
-  if (sorted_by) std::erase_if(bounds_, [&](ColumnBounds const& bounds) { return bounds.column == *sorted_by; });
+    : build_(build), bounds_(expr::bounds_of(parts, build)) {
+  if (sorted_by) std::erase_if(bounds_, [&](expr::ColumnBounds const& bounds) { return bounds.column == *sorted_by; });
   if (!parts.rest.empty()) rest_ = expr::pair_program(condition, parts.rest);
 }
 

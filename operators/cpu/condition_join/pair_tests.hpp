@@ -11,30 +11,10 @@
 #include "expr/condition_parts.hpp"
 #include "expr/evaluator.hpp"
 #include "expr/kernels/mask_kernels.hpp"
-#include "expr/pair_program.hpp"
+#include "expr/pair_filter.hpp"
 #include "operators/cpu/condition_join/build_rows.hpp"
 
 namespace garuda::cpu {
-
-/// What the cross comparisons of one column of the build side say: build word `comparator` word of a probe column.
-struct ColumnBounds {
-  struct Bound {
-    expr::Comparator comparator = expr::Comparator::equal;
-    std::uint32_t probe_column = 0;
-  };
-  std::uint32_t column = 0;
-  std::vector<Bound> bounds;
-
-  /// The words of the column that match a probe row. `probe`: columns of the probe side.
-  expr::WordRange range_of(std::vector<expr::ColumnWords> const& probe, std::uint64_t row) const noexcept {
-    expr::WordRange range;
-    for (auto const& bound : bounds) expr::narrow(range, bound.comparator, probe[bound.probe_column].word(row));
-    return range;
-  }
-};
-
-/// Those of each column of the build side that has any.
-std::vector<ColumnBounds> bounds_of(expr::ConditionParts const& parts, Side build);
 
 /// The tests of a join: bounds of build columns, and the rest of the condition.
 class PairTests {
@@ -52,7 +32,7 @@ class PairTests {
   friend class RowTests;
 
   Side build_;
-  std::vector<ColumnBounds> bounds_;
+  std::vector<expr::ColumnBounds> bounds_;
   std::optional<expr::PairProgram> rest_;
 };
 

@@ -4,13 +4,12 @@
 
 #include <algorithm>
 #include <array>
-#include <bit>
 #include <cstring>
 #include <span>
 #include <utility>
 
 #include "core/type_rows.hpp"
-#include "expr/pair_program.hpp"
+#include "expr/pair_filter.hpp"
 #include "keys/codes/key_types.hpp"
 #include "keys/codes/scaled_number.hpp"
 #include "operators/compute/condition_join/condition_program.hpp"
@@ -77,10 +76,7 @@ std::optional<keys::Words256> product_of(std::vector<std::uint64_t> const& facto
 bool always_fits(DataType const& from, std::vector<std::uint64_t> const& factors, DataType const& as) {
   auto const factor = product_of(factors);
   if (!factor || *factor == keys::Words256{1}) return factor.has_value();
-  std::int32_t bits = 0;
-  for (std::size_t w = 0; w < factor->size(); ++w)
-    if (auto const word = (*factor)[w]; word != 0)
-      bits = static_cast<std::int32_t>(64 * w) + static_cast<std::int32_t>(std::bit_width(word));
+  auto const bits = static_cast<std::int32_t>(keys::bit_width(*factor));
   auto const magnitude = 8 * byte_width(from) - (is_signed(from) ? 1 : 0);
   return magnitude + bits < 8 * byte_width(as);
 }
