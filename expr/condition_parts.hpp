@@ -1,4 +1,5 @@
-// A condition taken apart: what its conjuncts compare.
+// A condition taken apart: the comparisons of its conjuncts, the rows and words that these leave, and how many pairs,
+// from samples of both tables.
 #pragma once
 
 #include <cstdint>
@@ -122,5 +123,13 @@ std::vector<ColumnWords> columns_of(PairCondition const& condition, Side side, s
 std::optional<std::vector<std::uint32_t>> rows_that_may_match(PairCondition const& condition,
                                                               ConditionParts const& parts, Side side,
                                                               std::uint64_t first, std::uint64_t rows);
+
+/// Pairs of all rows of both tables that the cross comparisons of a build column leave, about: as many as a sorted
+/// index over it finds. Cost: some 2^12 rows of each side, sorted and searched.
+double pairs_in_range(PairCondition const& condition, ConditionParts const& parts, Side build, std::uint32_t column);
+
+/// Pairs that match, about. Where comparisons bound a column, those of a sample of its ranges are tested; else pairs of
+/// rows here and there. Cost: 2^16 pairs tested at most.
+double expected_pairs(PairCondition const& condition, std::uint64_t left_rows, std::uint64_t right_rows);
 
 }  // namespace garuda::expr

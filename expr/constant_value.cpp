@@ -16,7 +16,7 @@
 #include "core/numbers/half_float.hpp"
 #include "core/numbers/wide_integer.hpp"
 #include "core/type_rows.hpp"
-#include "keys/codes/scaled_number.hpp"
+#include "keys/codes/key_types.hpp"
 
 namespace garuda::expr {
 namespace {

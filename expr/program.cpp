@@ -3,12 +3,135 @@
 #include <fmt/format.h>
 
 #include <cstring>
+#include <limits>
+#include <string_view>
 #include <utility>
 
 #include "core/type_rows.hpp"
 
 namespace garuda::expr {
 namespace {
+
+/// A function's row: how many arguments it takes, and how it is written.
+struct FunctionRow {
+  Function function;
+  std::size_t arguments;
+  std::string_view text;
+  bool is_infix;
+  bool takes_booleans;  ///< Its arguments are booleans.
+  bool takes_numbers;   ///< Its arguments are numbers of one type, which its result has, too.
+};
+
+constexpr FunctionRow kFunctions[] = {
+    {Function::compare, 2, "", true, false, false},
+    {Function::all, 2, "and", true, true, false},
+    {Function::any, 2, "or", true, true, false},
+    {Function::negate, 1, "not", false, true, false},
+    {Function::is_null, 1, "is_null", false, false, false},
+    {Function::is_true, 1, "is_true", false, true, false},
+    {Function::select, 3, "if", false, false, false},
+    {Function::add, 2, "+", true, false, true},
+    {Function::subtract, 2, "-", true, false, true},
+    {Function::multiply, 2, "*", true, false, true},
+    {Function::divide, 2, "/", true, false, true},
+    {Function::remainder, 2, "%", true, false, true},
+    {Function::floor_divide, 2, "//", true, false, true},
+    {Function::floor_remainder, 2, "mod", true, false, true},
+    {Function::opposite, 1, "-", false, false, true},
+    {Function::cast, 1, "cast", false, false, false},
+};
+
+FunctionRow const& row_of(Function function) { return kFunctions[static_cast<std::size_t>(function)]; }
+
+bool is_number(DataType const& type) {
+  auto const family = type_row(type.id).family;
+  return kind_of(type) && (family == TypeFamily::integer || family == TypeFamily::floating);
+}
+
+DataType boolean_type() { return DataType{TypeId::boolean}; }
+
+Error not_taken(FunctionRow const& row, std::vector<Expression> const& arguments) {
+  std::string types;
+  for (auto const& argument : arguments)
+    types += fmt::format("{}{}", types.empty() ? "" : ", ", to_string(argument.type));
+  auto const name = row.function == Function::compare ? "a comparison" : fmt::format("'{}'", row.text);
+  return {ErrorCode::usage, fmt::format("{} does not take {}", name, types.empty() ? "nothing" : types)};
+}
+
+/// The type of a call's result; nullopt: the function does not take these arguments.
+std::optional<DataType> result_of(FunctionRow const& row, std::vector<Expression> const& arguments) {
+  if (arguments.size() != row.arguments) return std::nullopt;
+  for (auto const& argument : arguments) {
+    if (!kind_of(argument.type)) return std::nullopt;
+    if (row.takes_booleans && argument.type.id != TypeId::boolean) return std::nullopt;
+    if (row.takes_numbers && !(is_number(argument.type) && argument.type == arguments.front().type))
+      return std::nullopt;
+  }
+  switch (row.function) {
+    case Function::compare:
+      return arguments[0].type == arguments[1].type ? std::optional(boolean_type()) : std::nullopt;
+    case Function::select:
+      if (arguments[0].type.id != TypeId::boolean || !(arguments[1].type == arguments[2].type)) return std::nullopt;
+      return arguments[1].type;
+    case Function::is_null:
+      return boolean_type();
+    default:
+      return row.takes_booleans ? boolean_type() : arguments.front().type;
+  }
+}
+
+template <class Integer>
+bool fits(Integer value, DataType const& type) {
+  auto const& row = type_row(type.id);
+  auto const bits = row.width * 8;
+  if (row.is_signed) {
+    auto const most = std::numeric_limits<std::int64_t>::max() >> (64 - bits);
+    return std::in_range<std::int64_t>(value) && static_cast<std::int64_t>(value) <= most &&
+           static_cast<std::int64_t>(value) >= -most - 1;
+  }
+  return std::in_range<std::uint64_t>(value) &&
+         static_cast<std::uint64_t>(value) <= std::numeric_limits<std::uint64_t>::max() >> (64 - bits);
+}
+
+/// Whether a column of the type can hold the value.
+bool holds_value(DataType const& type, Scalar const& value) {
+  auto const family = type_row(type.id).family;
+  return std::visit(
+      [&]<class T>(T held) {
+        if constexpr (std::is_same_v<T, std::monostate>)
+          return true;
+        else if constexpr (std::is_same_v<T, bool>)
+          return family == TypeFamily::boolean;
+        else if constexpr (std::is_same_v<T, double>)
+          return family == TypeFamily::floating;
+        else
+          return (family == TypeFamily::integer || family == TypeFamily::temporal) && fits(held, type);
+      },
+      value);
+}
+
+/// Numbers and booleans become each other; dates and times are the integers that they are stored as.
+bool can_be_cast(DataType const& from, DataType const& to) {
+  if (!kind_of(from) || !kind_of(to)) return false;
+  auto const is_plain = [](DataType const& type) { return is_number(type) || type.id == TypeId::boolean; };
+  if (from == to || (is_plain(from) && is_plain(to))) return true;
+  auto const is_stored_as = [](DataType const& time, DataType const& integer) {
+    return type_row(time.id).family == TypeFamily::temporal &&
+           integer.id == (type_row(time.id).width == 8 ? TypeId::int64 : TypeId::int32);
+  };
+  return is_stored_as(from, to) || is_stored_as(to, from);
+}
+
+std::string text_of(Scalar const& value) {
+  return std::visit(
+      []<class T>(T held) {
+        if constexpr (std::is_same_v<T, std::monostate>)
+          return std::string("null");
+        else
+          return fmt::format("{}", held);
+      },
+      value);
+}
 
 constexpr std::size_t kMostRegisters = 65'000;
 
@@ -155,6 +278,90 @@ Result<void> check_columns(Expression const& expression, std::vector<DataType> c
 }
 
 }  // namespace
+
+std::optional<Kind> kind_of(DataType const& type) noexcept {
+  auto const& row = type_row(type.id);
+  switch (row.family) {
+    case TypeFamily::boolean:
+      return Kind::boolean;
+    case TypeFamily::integer:
+    case TypeFamily::temporal:
+      if (row.width == 8) return row.is_signed ? Kind::int64 : Kind::uint64;
+      return row.is_signed ? Kind::int32 : Kind::uint32;
+    case TypeFamily::floating:
+      if (row.width == 2) return std::nullopt;
+      return row.width == 4 ? Kind::float32 : Kind::float64;
+    default:
+      return std::nullopt;
+  }
+}
+
+Expression column(std::size_t position, DataType type, std::string name) {
+  Expression made;
+  made.type = std::move(type);
+  made.column = position;
+  made.name = std::move(name);
+  return made;
+}
+
+Result<Expression> constant(Scalar value, DataType type) {
+  if (!kind_of(type) || !holds_value(type, value))
+    return fail(ErrorCode::usage, fmt::format("a value of {} is not {}", to_string(type), text_of(value)));
+  Expression made;
+  made.form = Expression::Form::constant;
+  made.type = std::move(type);
+  made.value = value;
+  return made;
+}
+
+Result<Expression> call(Function function, std::vector<Expression> arguments, OnFailure on_failure) {
+  auto const& row = row_of(function);
+  auto type = function == Function::cast ? std::nullopt : result_of(row, arguments);
+  if (!type) return tl::unexpected(not_taken(row, arguments));
+  Expression made;
+  made.form = Expression::Form::call;
+  made.type = std::move(*type);
+  made.function = function;
+  made.on_failure = on_failure;
+  made.arguments = std::move(arguments);
+  return made;
+}
+
+Result<Expression> compare(Expression first, Comparator comparator, Expression second) {
+  std::vector<Expression> arguments;
+  arguments.push_back(std::move(first));
+  arguments.push_back(std::move(second));
+  GARUDA_TRY_ASSIGN(auto made, call(Function::compare, std::move(arguments)));
+  made.comparator = comparator;
+  return made;
+}
+
+Result<Expression> cast(Expression value, DataType to, OnFailure on_failure) {
+  if (!can_be_cast(value.type, to))
+    return fail(ErrorCode::usage, fmt::format("{} cannot be cast to {}", to_string(value.type), to_string(to)));
+  Expression made;
+  made.form = Expression::Form::call;
+  made.type = std::move(to);
+  made.function = Function::cast;
+  made.on_failure = on_failure;
+  made.arguments.push_back(std::move(value));
+  return made;
+}
+
+std::string to_string(Expression const& expression) {
+  if (expression.form == Expression::Form::column) return expression.name;
+  if (expression.form == Expression::Form::constant) return text_of(expression.value);
+  auto const& row = row_of(expression.function);
+  auto const& arguments = expression.arguments;
+  if (row.is_infix) {
+    auto const sign = expression.function == Function::compare ? to_string(expression.comparator) : row.text;
+    return fmt::format("({} {} {})", to_string(arguments[0]), sign, to_string(arguments[1]));
+  }
+  std::string inside;
+  for (auto const& argument : arguments) inside += fmt::format("{}{}", inside.empty() ? "" : ", ", to_string(argument));
+  if (expression.function == Function::cast) inside += fmt::format(" as {}", to_string(expression.type));
+  return fmt::format("{}({})", row.text, inside);
+}
 
 Register Program::add_constant(ProgramConstant constant) {
   GARUDA_EXPECTS(steps.empty());

@@ -15,7 +15,7 @@
 #include "garuda/control.hpp"
 #include "garuda/error.hpp"
 #include "garuda/table.hpp"
-#include "keys/codes/byte_writer.hpp"
+#include "keys/codes/byte_coding.hpp"
 #include "keys/group_keys.hpp"
 
 namespace garuda::keys {

@@ -12,7 +12,6 @@
 #include "garuda/group_by.hpp"
 #include "garuda/table.hpp"
 #include "keys/codes/attribute_reader.hpp"
-#include "keys/codes/code_range.hpp"
 #include "keys/encoded_keys.hpp"
 #include "keys/key_layout.hpp"
 

@@ -6,7 +6,7 @@
 #include <span>
 #include <utility>
 
-#include "keys/numbering/key_hash.hpp"
+#include "keys/codes/attribute_reader.hpp"
 
 namespace garuda::spill {
 namespace {

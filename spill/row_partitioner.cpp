@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "core/arena_threads.hpp"
-#include "keys/numbering/key_hash.hpp"
+#include "keys/codes/attribute_reader.hpp"
 #include "keys/numbering/mix.hpp"
 #include "spill/take_rows.hpp"
 

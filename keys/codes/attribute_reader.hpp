@@ -17,7 +17,6 @@
 #include "garuda/types.hpp"
 #include "keys/codes/byte_coding.hpp"
 #include "keys/codes/key_column.hpp"
-#include "keys/numbering/key_hash.hpp"
 #include "keys/numbering/mix.hpp"
 #include "keys/numbering/value_dictionary.hpp"
 
@@ -33,6 +32,9 @@ struct RowBlock {
 
 /// Cuts the rows of `table` into blocks, in order.
 std::vector<RowBlock> cut_row_blocks(TableView table);
+
+/// Hash of a null key.
+inline constexpr std::uint64_t kNullHash = 0x6A09'E667'F3BC'C908;
 
 /// Codes of the rows of a block; what stands at null rows is 0.
 struct AttributeCodes {
@@ -152,5 +154,14 @@ class AttributeReader {
 /// number_values takes them. Errors: cancelled, out_of_memory. Throws std::bad_alloc.
 Result<std::vector<GivenCodes>> give_codes(std::span<KeyColumn const> columns, DataType const& type,
                                            Control const& control, std::uint32_t hash_bits);
+
+/// Hashes the keys of a column, one a row. Keys that are equal as values of type `as` have equal hashes: that is the
+/// type as which both columns of a join are compared (CommonKeyType), or the column's own. Nulls are equal. Runs on the
+/// calling thread.
+/// Requires: as many hashes as rows; `as` is no dictionary. Errors: those of open_key_column; out_of_memory.
+Result<void> hash_key_column(TableView table, std::size_t column, DataType const& as, std::span<std::uint64_t> hashes);
+
+/// The hash of a row's keys up to one column, and that column's key.
+constexpr std::uint64_t add_key_hash(std::uint64_t row, std::uint64_t key) noexcept { return mix(row ^ key); }
 
 }  // namespace garuda::keys

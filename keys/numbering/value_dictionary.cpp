@@ -265,7 +265,7 @@ std::uint64_t prefix_of(std::string_view value) noexcept {
   return __builtin_bswap64(word);
 }
 
-struct Entry {
+struct OrderedValue {
   std::uint64_t prefix = 0;
   std::uint64_t value = 0;  ///< one that has the code
   std::uint32_t code = 0;
@@ -321,13 +321,13 @@ Result<void> order_codes(ValueBytes const& values, ValueCodes& codes, Control co
   std::vector<std::uint64_t> heads(codes.num_codes);
   GARUDA_TRY(for_values(
       [&](std::uint64_t i, std::uint32_t code) { std::atomic_ref(heads[code]).store(i, std::memory_order_relaxed); }));
-  std::vector<Entry> entries(codes.num_codes);
+  std::vector<OrderedValue> entries(codes.num_codes);
   GARUDA_TRY(for_each_range(entries.size(), &control, [&](std::uint64_t begin, std::uint64_t end) {
     for (auto code = begin; code < end; ++code)
       entries[code] = {prefix_of(values[heads[code]]), heads[code], static_cast<std::uint32_t>(code)};
   }));
   oneapi::tbb::this_task_arena::isolate([&] {
-    oneapi::tbb::parallel_sort(entries.begin(), entries.end(), [&](Entry const& a, Entry const& b) {
+    oneapi::tbb::parallel_sort(entries.begin(), entries.end(), [&](OrderedValue const& a, OrderedValue const& b) {
       return a.prefix != b.prefix ? a.prefix < b.prefix : values[a.value] < values[b.value];
     });
   });

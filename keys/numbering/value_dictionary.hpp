@@ -14,7 +14,6 @@
 #include "garuda/error.hpp"
 #include "garuda/types.hpp"
 #include "keys/codes/key_column.hpp"
-#include "keys/codes/value_bytes.hpp"
 
 namespace garuda::keys {
 

@@ -12,9 +12,8 @@
 
 #include "core/parallel_blocks.hpp"
 #include "keys/codes/attribute_reader.hpp"
-#include "keys/codes/code_range.hpp"
 #include "keys/codes/key_column.hpp"
-#include "keys/codes/value_bytes.hpp"
+#include "keys/key_layout.hpp"
 #include "keys/numbering/value_dictionary.hpp"
 
 namespace garuda::keys {

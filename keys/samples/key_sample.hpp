@@ -8,7 +8,7 @@
 #include "garuda/control.hpp"
 #include "garuda/error.hpp"
 #include "keys/codes/attribute_reader.hpp"
-#include "keys/codes/code_range.hpp"
+#include "keys/key_layout.hpp"
 
 namespace garuda::keys {
 

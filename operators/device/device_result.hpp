@@ -11,7 +11,6 @@
 #include "operators/compute/primitives/compute_context.hpp"
 #include "operators/device/device_table.hpp"
 #include "operators/device/range_download.hpp"
-#include "operators/device/strings/string_download.hpp"
 #include "operators/run/query_run.hpp"
 #include "vk_runtime/memory/copy_team.hpp"
 

@@ -1,9 +1,10 @@
-// What is known of the values of tables that live on a device: read there when it is asked for first, then kept with
-// the table.
+// What is known of the values of tables that live on a device: read there when it is asked for first, or indexed when a
+// caller wants that, then kept with the table.
 #pragma once
 
 #include <cstddef>
 #include <optional>
+#include <string>
 
 #include "garuda/control.hpp"
 #include "garuda/error.hpp"
@@ -31,5 +32,11 @@ Result<compute::WideRange> number_range(DeviceTableState const& table, std::size
 Result<bool> has_wide_values(DeviceTableState const& table, std::size_t column, Control const& control);
 /// Whether it is known that they are unique; reads nothing.
 bool is_known_unique(DeviceTableState const& table, std::size_t column);
+
+/// See DeviceTable::build_index.
+Result<void> build_index(DeviceTableState& table, std::string const& column, Control const& control);
+
+/// Of a column, or of another one of the same values; nullptr: none is kept.
+DeviceTableState::Index const* find_index(DeviceTableState const& table, DeviceTableState::Column const& column);
 
 }  // namespace garuda::device

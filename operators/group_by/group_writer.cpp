@@ -11,7 +11,7 @@
 #include "core/bitmap.hpp"
 #include "core/nested/nested_type.hpp"
 #include "core/parallel_blocks.hpp"
-#include "keys/codes/value_bytes.hpp"
+#include "keys/codes/key_column.hpp"
 #include "operators/group_by/state_column.hpp"
 #include "operators/group_by/value_lists.hpp"
 #include "operators/resolve/sum_overflow.hpp"

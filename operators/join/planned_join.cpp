@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "expr/condition_columns.hpp"
-#include "expr/pair_sample.hpp"
+#include "expr/condition_parts.hpp"
 #include "keys/samples/match_sample.hpp"
 #include "operators/contract/join_terms.hpp"
 #include "operators/device/device_table.hpp"

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "garuda/engine.hpp"
-#include "keys/codes/scaled_number.hpp"
+#include "keys/codes/key_types.hpp"
 #include "tests/device/mixed_device_tables.hpp"
 #include "tests/device/string_tables.hpp"
 #include "tests/reference/column_builder.hpp"

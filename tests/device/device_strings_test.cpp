@@ -13,7 +13,7 @@
 #include "garuda/engine.hpp"
 #include "operators/compute/primitives/compute_context.hpp"
 #include "operators/device/device_table.hpp"
-#include "operators/device/strings/string_download.hpp"
+#include "operators/device/range_download.hpp"
 #include "tests/device/device_tables.hpp"
 #include "tests/device/string_tables.hpp"
 #include "tests/reference/reference_group_by.hpp"

@@ -1,4 +1,4 @@
-#include "keys/numbering/key_hash.hpp"
+#include "keys/codes/attribute_reader.hpp"
 
 #include <gtest/gtest.h>
 

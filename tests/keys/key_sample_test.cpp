@@ -11,7 +11,7 @@
 #include <set>
 #include <utility>
 
-#include "keys/codes/code_range.hpp"
+#include "keys/key_layout.hpp"
 #include "keys/numbering/mix.hpp"
 #include "tests/reference/column_builder.hpp"
 #include "tests/reference/data_types.hpp"

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <variant>
 
-#include "operators/compute/group_by/row_groups.hpp"
+#include "operators/compute/group_by/device_keys.hpp"
 #include "operators/compute/group_by/slice_states.hpp"
 #include "operators/vulkan/device_lanes.hpp"
 #include "operators/vulkan/group_slice.hpp"

@@ -6,8 +6,8 @@
 #include <array>
 #include <utility>
 
+#include "operators/compute/condition_join/condition_program.hpp"
 #include "operators/compute/join/key_bitmap.hpp"
-#include "operators/compute/join/pair_filter.hpp"
 #include "operators/compute/primitives/key_columns.hpp"
 #include "operators/compute/primitives/non_null_rows.hpp"
 

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "expr/sides.hpp"
-#include "operators/compute/group_by/row_groups.hpp"
+#include "operators/compute/group_by/device_keys.hpp"
 #include "operators/compute/join/key_bitmap.hpp"
 #include "operators/compute/join/rows_join.hpp"
 #include "operators/compute/primitives/device_primitives.hpp"

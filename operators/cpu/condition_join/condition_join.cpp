@@ -7,7 +7,7 @@
 #include <new>
 #include <utility>
 
-#include "expr/pair_sample.hpp"
+#include "expr/condition_parts.hpp"
 #include "expr/sides.hpp"
 #include "operators/cpu/condition_join/condition_kernel.hpp"
 

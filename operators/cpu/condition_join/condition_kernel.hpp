@@ -10,7 +10,6 @@
 #include "garuda/control.hpp"
 #include "operators/contract/condition_kernel.hpp"
 #include "operators/contract/join_kind.hpp"
-#include "operators/cpu/condition_join/build_rows.hpp"
 #include "operators/cpu/condition_join/pair_tests.hpp"
 #include "operators/cpu/condition_join/range_index.hpp"
 

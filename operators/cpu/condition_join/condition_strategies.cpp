@@ -4,7 +4,6 @@
 #include <utility>
 
 #include "expr/condition_parts.hpp"
-#include "expr/pair_sample.hpp"
 #include "expr/sides.hpp"
 #include "operators/contract/join_terms.hpp"
 #include "operators/cpu/condition_join/condition_join.hpp"

@@ -11,7 +11,6 @@
 #include "core/type_rows.hpp"
 #include "expr/pair_filter.hpp"
 #include "keys/codes/key_types.hpp"
-#include "keys/codes/scaled_number.hpp"
 #include "operators/compute/condition_join/condition_program.hpp"
 #include "operators/device/known_values.hpp"
 #include "operators/materialize/column_words.hpp"

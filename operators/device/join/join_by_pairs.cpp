@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "operators/compute/join/pair_filter.hpp"
+#include "operators/compute/condition_join/condition_program.hpp"
 #include "operators/compute/join/unmatched_rows.hpp"
 #include "operators/device/join/device_condition.hpp"
 #include "operators/device/join/joinable_sides.hpp"

@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "expr/sides.hpp"
-#include "operators/device/device_index.hpp"
 #include "operators/device/known_values.hpp"
 #include "operators/materialize/column_words.hpp"
 
