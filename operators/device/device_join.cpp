@@ -17,8 +17,6 @@
 #include "operators/device/join/device_condition.hpp"
 #include "operators/device/join/join_by_pairs.hpp"
 #include "operators/device/join/joinable_sides.hpp"
-#include "operators/device/join/joined_columns.hpp"
-#include "operators/device/join/marked_rows.hpp"
 #include "operators/device/join/moved_sides.hpp"
 #include "operators/device/known_values.hpp"
 #include "operators/device/strings/string_numbers.hpp"

@@ -14,7 +14,7 @@
 #include "core/variable_value.hpp"
 #include "garuda/error.hpp"
 #include "garuda/table.hpp"
-#include "operators/compute/strings/string_gather.hpp"
+#include "operators/compute/strings/device_strings.hpp"
 #include "operators/contract/stats_sink.hpp"
 #include "operators/device/device_table.hpp"
 #include "operators/materialize/column_words.hpp"

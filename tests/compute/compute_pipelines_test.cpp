@@ -12,7 +12,7 @@
 #include "operators/compute/group_by/slice_states.hpp"
 #include "operators/compute/join/resident_join.hpp"
 #include "operators/compute/primitives/device_primitives.hpp"
-#include "operators/compute/strings/string_gather.hpp"
+#include "operators/compute/strings/device_strings.hpp"
 #include "tests/compute/compute_device.hpp"
 #include "tests/graphics/pipeline_figures.hpp"
 #include "tests/workloads/workloads.hpp"

@@ -1,12 +1,15 @@
-// Strings in device memory: where they lie, for the passes that read them, and words that are equal just where the
-// strings are: one encoder for all that compares them on a device.
+// Strings in device memory: where they lie, for the passes that read them; words that are equal just where the strings
+// are, by one encoder for all that compares them on a device; and the strings of rows brought together.
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
 #include "operators/compute/primitives/compute_context.hpp"
+#include "operators/compute/primitives/device_primitives.hpp"
+#include "operators/compute/primitives/non_null_rows.hpp"
 #include "operators/contract/cost_model.hpp"
 #include "shaders/compute/strings/strings_layout.h"
 #include "vk_runtime/memory/memory.hpp"
@@ -79,5 +82,35 @@ struct NumberedStrings {
 
 /// Each string is read, entered into a table, and compared with one that lies elsewhere; each row reads a number.
 contract::PhaseCosts string_number_costs(NumberedStrings const& strings, rates::DeviceRates const& rates);
+
+/// Rows of strings: numbers of these, and which rows are null, whose numbers may be any.
+struct StringRows {
+  std::uint64_t rows = 0;  ///< 1 to kMaxScanElements
+  VkDeviceAddress numbers = 0;
+  std::optional<NullFlags> nulls{};
+};
+
+/// Scratch memory of such gathers, used by one after another.
+class StringGather {
+ public:
+  /// Of up to `rows` rows. Errors: limit_exceeded, out_of_memory.
+  static Result<StringGather> create(ComputeContext& context, std::uint64_t rows);
+
+  /// Writes where the bytes of each row begin, (rows + 1) × u32 modulo 2^32, to `offsets`, 16-byte aligned; waits, and
+  /// returns the exact number of bytes. Errors: device_failure, cancelled.
+  Result<std::uint64_t> measure(ComputeContext& context, DeviceStrings const& strings, StringRows const& rows,
+                                VkDeviceAddress offsets);
+  /// Records the copying of the bytes, fewer than 2^32 and at least one, in whole words to `target`.
+  Result<void> record_copy(ComputeContext& context, DeviceStrings const& strings, StringRows const& rows,
+                           VkDeviceAddress offsets, std::uint64_t bytes, VkDeviceAddress target);
+
+ private:
+  DeviceScan scan_;
+  vk::Buffer lengths_;
+  vk::Buffer sums_;
+};
+
+/// Every pipeline of the passes over strings, with this tuning.
+std::vector<vk::ComputePipelineSpec> string_pipelines(ComputeTuning const& tuning);
 
 }  // namespace garuda::compute

@@ -10,7 +10,7 @@
 #include "operators/compute/join/unmatched_rows.hpp"
 #include "operators/device/join/device_condition.hpp"
 #include "operators/device/join/joinable_sides.hpp"
-#include "operators/device/join/joined_columns.hpp"
+#include "operators/device/join/moved_sides.hpp"
 #include "shaders/compute/conditions/nested_join_layout.h"
 
 namespace garuda::device {

@@ -1,4 +1,5 @@
-// The sides of a join on a device as they are joined: keys of one width, null keys as the kind of join takes them.
+// The sides of a join on a device as they are joined: keys of one width, null keys as the kind of join takes them; and
+// the rows of a side that have a match, where no pair is wanted.
 #pragma once
 
 #include <array>
@@ -8,7 +9,9 @@
 
 #include "garuda/control.hpp"
 #include "garuda/error.hpp"
+#include "operators/compute/join/key_bitmap.hpp"
 #include "operators/compute/join/resident_join.hpp"
+#include "operators/compute/join/unmatched_rows.hpp"
 #include "operators/compute/primitives/non_null_rows.hpp"
 #include "operators/device/join/moved_sides.hpp"
 #include "operators/device/strings/string_numbers.hpp"
@@ -53,5 +56,29 @@ struct JoinableSides {
   std::array<std::optional<compute::NonNullRows>, 2> dropped_;
   std::optional<std::uint64_t> taken_;  // value of null keys of one side
 };
+
+/// The range of a side's keys; of strings, and of composed keys, that of all numbers, for which nothing is read. Else
+/// as value_range().
+Result<std::optional<compute::KeyRange>> key_range(MovedSides const& sides, Side side, Control const& control);
+
+/// The rows of one side with their marks. Owns the marks, and the tables that the passes which make them read.
+struct MarkedSide {
+  compute::MarkedRows rows;
+  JoinableSides joinable;
+  std::optional<compute::KeyBitmap> bitmap;
+  vk::Buffer marks;  ///< by the bitmap; else the join has them
+  std::optional<compute::ResidentJoin> join;
+};
+
+/// Records marks of the rows of the other side than `build`, by a bitmap of the keys of `build`, as `way` says. The
+/// bitmap has the range of the keys of the side that `way` builds on, to which all matches belong. Errors:
+/// limit_exceeded, out_of_memory, invalid_input for keys that are not compared.
+Result<MarkedSide> mark_by_bitmap(compute::ComputeContext& context, MovedSides const& sides, Side build,
+                                  compute::ResidentJoinWay const& way, Control const& control);
+
+/// Records marks of the left rows of a join without pairs, as `way` says; by partitions it waits for them. Errors: as
+/// above.
+Result<MarkedSide> mark_left(compute::ComputeContext& context, MovedSides const& sides,
+                             compute::ResidentJoinWay const& way, Control const& control);
 
 }  // namespace garuda::device
