@@ -50,8 +50,8 @@ struct PairStep {
   std::uint32_t comparison = 0;
 };
 
-/// Which pairs match, besides having equal keys: those of which `steps` leave true. A comparison with null is false
-/// here: `not` has been moved into the comparators, and of `and` and `or` alone the same pairs come out true in
+/// The condition that pairs match by, besides equal keys: those for which `steps` leave true. A comparison with null is
+/// false here: `not` has been moved into the comparators, and of `and` and `or` alone the same pairs come out true in
 /// three-valued logic and in this one. Without steps every pair matches: the cross product. The words outlive whoever
 /// holds the condition.
 struct PairCondition {

@@ -64,8 +64,8 @@ struct ResolvedCondition {
   std::vector<ConditionColumn> const& columns(Side side) const noexcept { return side == Side::left ? left : right; }
 };
 
-/// What a comparison of values with a constant comes to where the constant stands at `place`: one with the value that
-/// it is at or above, or, `is_decided`, with the least word, so that it holds for all values or for none.
+/// The comparison that a comparison with a constant comes to where the constant stands at `place`: one with the value
+/// that it is at or above, or, `is_decided`, with the least word, so that it holds for all values or for none.
 struct PlacedComparator {
   Comparator comparator = Comparator::equal;
   bool is_decided = false;

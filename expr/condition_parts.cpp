@@ -169,7 +169,7 @@ struct TestedPairs {
   }
 };
 
-/// Of rows here and there.
+/// Estimates the pairs that pass the condition from rows here and there.
 double met_pairs(PairCondition const& condition, std::uint64_t left_rows, std::uint64_t right_rows) {
   TestedPairs pairs;
   auto const left = std::min(left_rows, kMetRows);

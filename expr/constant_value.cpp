@@ -234,7 +234,7 @@ std::optional<Decimal> parse_decimal(std::string_view text) {
   return number;
 }
 
-/// Of the number times 10^scale.
+/// The floor of the number times 10^scale.
 Integer floor_of(Decimal const& number, std::int32_t scale) {
   Integer result{number.is_negative && !number.digits.empty()};
   if (number.digits.empty()) return result;

@@ -29,7 +29,7 @@ struct StepFrame {
 
 namespace {
 
-/// What became of a value.
+/// The outcome of a step for a value.
 enum class Outcome : std::uint8_t {
   fine,
   beyond,     ///< It is beyond its type; what was written is its value modulo 2^bits.

@@ -197,7 +197,7 @@ class Compiler {
     return add_call(expression, [&](Expression const& argument) { return value(argument); });
   }
 
-  /// The same where null counts as false.
+  /// The register of a boolean whose nulls count as false.
   Register truth(Expression const& expression) {
     bool const is_call = expression.form == Expression::Form::call;
     if (is_call && (expression.function == Function::all || expression.function == Function::any))

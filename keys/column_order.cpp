@@ -16,7 +16,7 @@ namespace {
 
 UInt128 entry_of(std::uint64_t key, std::uint64_t value) noexcept { return (UInt128{key} << 64) | value; }
 
-/// In how many bytes two values agree, at most `most`, which neither is shorter than.
+/// The number of first bytes that two values share, at most `most`; neither value is shorter.
 std::size_t agreement(std::string_view a, std::string_view b, std::size_t most) noexcept {
   if (a.substr(0, most) == b.substr(0, most)) return most;
   return static_cast<std::size_t>(
@@ -38,7 +38,7 @@ std::uint64_t ColumnOrder::key_of(std::string_view bytes, std::size_t depth) noe
   return __builtin_bswap64(word) | (rest + 1);
 }
 
-/// What all values begin with tells none from another.
+/// The number of bytes with which all values begin: they tell no value from another.
 Result<std::size_t> ColumnOrder::common_bytes(Control const& control) const {
   auto const& values = values_.bytes;
   std::uint64_t first = 0;

@@ -20,7 +20,7 @@ bool fits_64_bits(UInt128 code) {
   return value == static_cast<std::int64_t>(value);
 }
 
-/// What word 0 stands for, where words tell the keys' values.
+/// The value of word 0, where words tell the keys' values.
 std::optional<std::uint64_t> base_of(std::span<OpenKeys const> tables, KeyLayout const& layout) {
   auto const has_integers = [](OpenKeys const& keys) { return keys.readers[0].has_integers_of_table(); };
   if (!layout.is_packed || layout.ranges.size() != 1 || !std::ranges::all_of(tables, has_integers)) return std::nullopt;

@@ -42,7 +42,7 @@ class KeyDecoder {
     std::unique_ptr<ViewedBytes> viewed;  ///< that the views refer to: the values
     AlignedBuffer validity;               ///< empty: no nulls
   };
-  /// Which of a row's words column `index` is in.
+  /// The position of the row's word that has column `index`.
   std::uint32_t word_of(std::size_t index) const { return attributes_.at(index).word; }
   /// Column `index` of the keys that have these words where word_of says, a row each, not folded; floats in canonical
   /// form. In parallel on the calling task arena. Errors: out_of_memory, cancelled.

@@ -17,7 +17,7 @@
 namespace garuda::keys {
 namespace {
 
-/// What is known of words once they are written, or follows from the range of what they are made of.
+/// Facts of words that are known once they are written, or follow from the range of the codes that they are made of.
 struct PackedRange {
   std::uint64_t min = std::numeric_limits<std::uint64_t>::max();
   std::uint64_t max = 0;
@@ -66,7 +66,7 @@ struct PackedRange {
 /// The lowest bits, in which no two words differ.
 std::uint64_t shared_ends(std::uint64_t varying) { return varying == 0 ? ~std::uint64_t{0} : (varying & -varying) - 1; }
 
-/// The same of the words of one attribute without nulls, from its codes. Subtracting what position 0 stands for keeps
+/// The range of the words of one attribute without nulls, from its codes. Subtracting the code of position 0 keeps
 /// the lowest differing bit where it is.
 PackedRange range_of_codes(CodeRange const& codes, CodeRange const& layout) {
   if (!codes.has_values) return {};
@@ -409,7 +409,7 @@ std::vector<WordPart> KeyEncoder::words_in_place(std::size_t table) const {
   return in_parts_ || parts.size() == 1 ? std::move(parts) : std::vector<WordPart>{};
 }
 
-/// What a word 0 stands for when a table's words are in place.
+/// The value of word 0 when a table's words are in place.
 std::optional<std::uint64_t> KeyEncoder::zero_in_place(bool signs_in_place) const {
   auto const zero = tables_[0].readers[0].zero_in_place();
   if (!layout_.is_packed || layout_.ranges.size() != 1 || !zero) return std::nullopt;

@@ -41,7 +41,7 @@ struct OpenKeys {
 Result<std::vector<OpenKeys>> open_keys(std::span<KeyColumns const> tables, Control const& control,
                                         std::uint32_t hash_bits = 64);
 
-/// What becomes of a row with a null in one of its key columns.
+/// The treatment of a row with a null in one of its key columns.
 enum class NullKeys : std::uint8_t {
   kept,      ///< null is a key like any other
   left_out,  ///< it has no word: it matches nothing
@@ -63,7 +63,7 @@ struct EncodedTable {
 /// Sets what `keys` say of their words, of 32 bits. Runs on the threads of the calling task arena. Errors: cancelled.
 Result<void> measure_words(EncodedKeys& keys, Control const& control);
 
-/// What a first pass over the keys of a table finds.
+/// The findings of a first pass over the keys of a table.
 struct KeyScan {
   std::vector<CodeRange> ranges;          ///< an attribute each
   std::vector<std::uint64_t> first_keys;  ///< of each block: rows before it that get words, then the number of all

@@ -84,7 +84,7 @@ CodeRange codes_range(AttributeCodes const& codes, bool wide) {
   return range;
 }
 
-/// That of all codes that there may be.
+/// The range of all codes that there may be.
 CodeRange range_of_given(AttributeReader const& reader, std::uint64_t last_code, RowBlock const& block) {
   auto const nulls = reader.num_nulls(block);
   CodeRange range;

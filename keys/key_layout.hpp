@@ -69,7 +69,7 @@ std::vector<WordPart> words_of_table(AttributeReader const& reader, TableView ta
 /// Some rows of a block, ascending; nullopt: all.
 using RowsOfBlock = std::optional<std::span<std::uint32_t const>>;
 
-/// Of each of the `rows`, in their order, word = word × the range's cardinality + the position of the row's code in the
+/// Packs an attribute of the `rows`, in their order: word = word × the range's cardinality + the code's position in the
 /// range, modulo 2^bits of Word; when the attribute `is_first`, only the position. `words`: one a row. Word: u32 or
 /// u64.
 template <class Word>
@@ -86,7 +86,7 @@ bool is_packed_in(KeyForm form, std::uint32_t packed_bits);
 struct AttributePlace {
   std::uint32_t word = 0;  ///< the first one
   bool is_first = true;    ///< of those that share the word
-  /// Its positions do not fit a word: it has two, the lower half first, and with nulls a third one, 1 where it is null.
+  /// True where positions do not fit a word: there are two, the lower half first, and with nulls a third, 1 for null.
   bool is_wide = false;
 };
 

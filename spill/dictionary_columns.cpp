@@ -134,7 +134,7 @@ std::vector<std::uint64_t> const* DictionaryColumns::hashes(int position) const 
   return nullptr;
 }
 
-/// Of a batch whose dictionary is not that of the batch before. Requires: its indices were found.
+/// Hashes the values of a batch whose dictionary is not that of the batch before. Requires: its indices were found.
 Result<void> DictionaryColumns::hash_new_values(Column& column, arrow::Array const& array) const {
   auto const values = static_cast<arrow::DictionaryArray const&>(array).dictionary();
   auto const schema = arrow::schema({arrow::field(schema_->field(column.position)->name(), values->type())});

@@ -121,9 +121,9 @@ class AttributeReader {
   /// no integers of at most 64 bits.
   std::optional<NativeIntegers> native_integers(RowBlock const& block) const noexcept;
 
-  /// Of given codes: none is greater. nullopt: codes are the type's.
+  /// The greatest of given codes. nullopt: codes are the type's.
   std::optional<std::uint64_t> last_code() const noexcept;
-  /// Of the rows of a block.
+  /// Nulls among the rows of a block.
   std::int64_t num_nulls(RowBlock const& block) const noexcept;
 
   /// Sets keep[i] to 0 where row i of the block is null. False, with nothing set: none is, as far as its column says.
@@ -133,7 +133,7 @@ class AttributeReader {
 
   /// The low 64 bits of the code of the value 0 of integers and decimals.
   std::uint64_t code_of_zero() const noexcept { return wide_ ? 0 : zero_; }
-  /// The same for an integer type that can be read as words; nullopt for others.
+  /// code_of_zero() for an integer type that can be read as words; nullopt for others.
   std::optional<std::uint64_t> zero_in_place() const noexcept;
   /// Whether codes are values of the table's column, extended by their sign, + that of 0.
   bool has_integers_of_table() const noexcept { return column_.owned.empty() && is_integer_; }

@@ -61,7 +61,7 @@ class ShapeScan {
     }
   }
 
-  /// Of `count` values of `size` bytes each, one behind the other. Requires: size <= kBytes.
+  /// Adds `count` values of `size` bytes each, one behind the other. Requires: size <= kBytes.
   void add(std::uint8_t const* values, std::size_t size, std::size_t count) noexcept {
     shortest_ = std::min(shortest_, size);
     longest_ = std::max(longest_, size);
@@ -230,7 +230,7 @@ void ByteCoding::read_any(ArrayView const& array, DataType const& type, std::int
   read_padded<2, kOthers>(array, type, begin, length, codes);
 }
 
-/// With so many digits that compilers keep them in registers.
+/// Reads values by so few digits that compilers keep them in registers.
 template <std::size_t kDigits>
 void ByteCoding::read_equal_lengths(ArrayView const& array, DataType const& type, std::int64_t begin,
                                     std::int64_t length, std::uint64_t* codes) const {
@@ -309,7 +309,7 @@ bool ByteCoding::read_by_kernel(ArrayView const& array, DataType const& type, st
                                  : write(kernels.of_offsets_32, static_cast<std::int32_t const*>(array.offsets));
 }
 
-/// Of values of at most 16 × kSteps bytes, those behind each being zero. As many digits as most codes have are kept in
+/// Reads values of at most 16 × kSteps bytes, followed by zeros. As many digits as most codes have are kept in
 /// registers. `kOthers`: among values that need not be of the shape.
 template <std::size_t kSteps, bool kOthers>
 void ByteCoding::read_padded(ArrayView const& array, DataType const& type, std::int64_t begin, std::int64_t length,

@@ -46,7 +46,7 @@ class ExactDivisor {
 /// Most bytes of a value that has such an integer.
 inline constexpr std::size_t kMostCodedBytes = 32;
 
-/// What values have in common, position by position.
+/// The bytes that values have in common, position by position.
 struct ByteShape {
   using Bytes = std::array<std::uint8_t, kMostCodedBytes>;
 
@@ -76,7 +76,7 @@ class ByteCoding {
   /// Writes the codes of rows [begin, begin + length) of `array`, not those of nulls. Requires: values of the shape.
   void read(ArrayView const& array, DataType const& type, std::int64_t begin, std::int64_t length,
             std::uint64_t* codes) const;
-  /// The same of values that need not be of the shape: last_code() + 1 where they are not.
+  /// Writes the codes of values that need not be of the shape: last_code() + 1 where they are not.
   void read_others(ArrayView const& array, DataType const& type, std::int64_t begin, std::int64_t length,
                    std::uint64_t* codes) const;
 
@@ -99,11 +99,11 @@ class ByteCoding {
   void read_equal_lengths(ArrayView const& array, DataType const& type, std::int64_t begin, std::int64_t length,
                           std::uint64_t* codes) const;
 
-  /// Of any lengths; `kOthers`: among values that need not be of the shape.
+  /// Reads values of any lengths; `kOthers`: values need not be of the shape.
   template <bool kOthers>
   void read_any(ArrayView const& array, DataType const& type, std::int64_t begin, std::int64_t length,
                 std::uint64_t* codes) const;
-  /// By the machine's kernels; false: they do not take such values.
+  /// Reads values by the machine's kernels; false: they do not take such values.
   bool read_by_kernel(ArrayView const& array, DataType const& type, std::int64_t begin, std::int64_t length,
                       std::uint64_t* codes) const;
   template <std::size_t kSteps, bool kOthers>
@@ -113,7 +113,7 @@ class ByteCoding {
   ByteShape shape_;  ///< where there are no values: that of the empty one
   std::uint64_t last_code_ = 0;
   std::vector<Digit> digits_;  ///< the most significant one first
-  /// What the bytes' products with their weights lack, of each length, modulo 2^64.
+  /// The number that the bytes' products with their weights lack, for each length, modulo 2^64.
   std::array<std::uint64_t, kMostCodedBytes + 1> of_length_{};
   std::optional<ByteSums> sums_;  ///< the same for kernels
 };

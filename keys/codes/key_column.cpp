@@ -149,7 +149,7 @@ class Widening {
     return {};
   }
 
-  /// Its values are widened first, but for strings, which have bytes of one form.
+  /// Widens a dictionary's values first, but for strings, which have bytes of one form.
   Result<void> write_dictionary() {
     return visit_index_type(from_.index, [&]<class Index>(Index*) -> Result<void> {
       auto const row_of = [&](std::int64_t i) { return static_cast<std::int64_t>(array_.data<Index>()[i]); };

@@ -38,7 +38,7 @@ class ValueBytes {
   /// out_of_memory.
   Result<void> add(std::vector<ArrayView> const& parts, DataType const& type);
 
-  /// The same of decimals of 256 bits, as bytes of their order: the highest first, its sign flipped.
+  /// Adds decimals of 256 bits as bytes of their order: the highest first, its sign flipped.
   Result<void> add_in_order(std::vector<ArrayView> const& parts);
 
   std::uint64_t size() const noexcept { return first_.back(); }
@@ -165,7 +165,7 @@ Result<void> for_array_rows(std::span<ArrayView const> arrays, Control const& co
   });
 }
 
-/// Of one column, as it is, of decimals of 256 bits in their order. Borrows the table. Requires: the column exists, in
+/// The values of a column, those of decimals of 256 bits in their order. Borrows the table. Requires: the column is in
 /// memory that the host can read. Errors: out_of_memory.
 Result<ColumnValues> values_of(TableView table, std::size_t column);
 

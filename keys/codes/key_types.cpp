@@ -81,7 +81,7 @@ std::optional<DataType> common_time(DataType const& a, DataType const& b) {
   return common;
 }
 
-/// Neither type is a dictionary.
+/// The common type of two types that are no dictionaries.
 std::optional<DataType> common_type(DataType const& a, DataType const& b) {
   if (a == b) return a;
   auto const first = family_of(a);

@@ -19,7 +19,7 @@
 
 namespace garuda::keys {
 
-/// What the types of columns that are compared have in common.
+/// The type in which columns are compared.
 struct CommonKeyType {
   DataType result;    ///< of a column that holds the keys of all; never a dictionary
   DataType compared;  ///< the type as which they are encoded. Where units or scales differ: a decimal, of seconds for
@@ -28,12 +28,13 @@ struct CommonKeyType {
 
 /// Every type but intervals and nested ones; a dictionary counts as its values.
 bool can_be_compared(DataType const& type) noexcept;
-/// These, for sentences.
+/// The types that can be compared, for sentences.
 inline constexpr std::string_view kComparedTypes =
     "integers, booleans, floats, decimals, dates, times, timestamps, durations, strings, binary and dictionaries of "
     "them";
 
-/// Of columns of any number. nullopt: there is no type that holds all values of all exactly. Requires: types.
+/// The common type of any number of columns. nullopt: there is no type that holds all values of all exactly. Requires:
+/// types.
 std::optional<CommonKeyType> common_type_of(std::span<DataType const> types);
 
 /// Integers, floats, decimals, dates, times, timestamps, durations, strings and binary are each widened to a type that

@@ -33,14 +33,14 @@ struct ValueCodes {
 Result<ValueCodes> number_values(ValueBytes const& values, Control const& control, std::uint32_t hash_bits = 64);
 
 struct ColumnCodes {
-  /// That of `codes`; columns numbered together share one. nullptr: codes are the column's own indices.
+  /// The memory of `codes`; columns encoded together share one. nullptr: codes are the column's own indices.
   std::shared_ptr<AlignedBuffer const> memory;
   std::uint32_t const* codes = nullptr;  ///< one a row, kNullCode in null slots
   std::uint32_t num_codes = 0;           ///< codes are below it
   bool has_nulls = true;                 ///< false: no row has kNullCode
 };
 
-/// What codes tell of their values.
+/// The relation of codes to the order of their values.
 enum class CodeOrder : std::uint8_t {
   any,        ///< which are equal
   ascending,  ///< which is less, too: the distinct values are sorted by their bytes, decimals of 256 bits by value

@@ -27,7 +27,7 @@ UInt128 code_of(AttributeReader const& reader, AttributeCodes const& codes, std:
   return reader.is_wide() ? codes.wide(row) : UInt128{codes.low[row]};
 }
 
-/// Of columns whose values have codes: their type's, or those of `bytes`.
+/// The order of columns whose values have codes: their type's, or those of `bytes`.
 class CodedOrder {
  public:
   CodedOrder(OrderRequest const& request, std::shared_ptr<ByteCoding const> const& bytes, Control const& control)
@@ -68,7 +68,7 @@ class CodedOrder {
     return {};
   }
 
-  /// What word 0 stands for: the least code, or the code of 0 where that makes words of some column in place.
+  /// Chooses the code of word 0: the least code, or the code of 0 where that makes words of some column in place.
   void choose_base() {
     is_narrow_ = !range_.has_values || range_.max - range_.min <= kMostWord32;
     for (std::size_t c = 0; c < readers_.size(); ++c) {
@@ -199,7 +199,7 @@ Result<std::shared_ptr<ByteCoding const>> code_bytes(std::vector<KeyColumn> cons
   return find_byte_coding(all, control);
 }
 
-/// Of values among constants: twice the number of lesser ones, and 1 more at one of them.
+/// Ranks of values among constants: twice the number of lesser ones, and 1 more at one of them.
 class RanksAmongConstants {
  public:
   /// Borrows the constants.

@@ -1,4 +1,4 @@
-// What a sample of rows tells of group-by keys: how diverse each attribute is, in what range its
+// Facts of group-by keys from a sample of rows: how diverse each attribute is, in what range its
 // values lie, and about how many groups there are.
 #pragma once
 
@@ -26,7 +26,7 @@ struct KeySample {
 
 /// Samples short runs of rows, evenly spread, or all rows when there are at most kSampledRows. On the threads
 /// of the calling task arena.
-/// Of more rows none where all columns are numbered, without nulls, and there are few combinations of their numbers:
+/// Reads no rows where all columns are dictionary-encoded, without nulls, and have few combinations of codes:
 /// these are as many groups as there can be. Groups beyond those in the sample are estimated from how many groups were
 /// seen once and how many twice, never more than the rows (Frequencies::drawn_from).
 /// Errors: out_of_memory, cancelled.

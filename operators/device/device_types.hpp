@@ -14,7 +14,7 @@ namespace garuda::device {
 /// u32 words that a value takes on a device; nothing for a type of no fixed width there.
 std::optional<std::uint32_t> device_words(DataType const& type) noexcept;
 
-/// The same of tables that live there, which hold strings by number.
+/// u32 words that a value takes in tables that live there, which hold strings by number.
 std::optional<std::uint32_t> stored_words(DataType const& type) noexcept;
 
 /// u32 words, 1 or 2, in which a join on a device compares keys of a type that stored_key_type() gave.

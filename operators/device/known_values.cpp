@@ -50,7 +50,7 @@ compute::KeyRange key_range_of(DeviceValueKind kind, compute::ValueRange const& 
   return compute::KeyRange{range.min - image_offset(kind), range.max - range.min};
 }
 
-/// What is known of a column whose values have a range. Called with the mutex locked.
+/// Facts of a column whose values have a range. Called with the mutex locked.
 Result<DeviceTableState::Values*> known_values(DeviceTableState const& table, std::size_t column, DeviceValueKind kind,
                                                Control const& control) {
   auto const& from = table.columns[column];

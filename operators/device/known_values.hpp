@@ -1,4 +1,4 @@
-// What is known of the values of tables that live on a device: read there when it is asked for first, or indexed when a
+// Facts of the values of tables that live on a device: read there when it is asked for first, or indexed when a
 // caller wants that, then kept with the table.
 #pragma once
 
@@ -36,7 +36,7 @@ bool is_known_unique(DeviceTableState const& table, std::size_t column);
 /// See DeviceTable::build_index.
 Result<void> build_index(DeviceTableState& table, std::string const& column, Control const& control);
 
-/// Of a column, or of another one of the same values; nullptr: none is kept.
+/// The index of a column, or of another one of the same values; nullptr: none is kept.
 DeviceTableState::Index const* find_index(DeviceTableState const& table, DeviceTableState::Column const& column);
 
 }  // namespace garuda::device

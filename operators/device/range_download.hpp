@@ -23,7 +23,7 @@
 
 namespace garuda::device {
 
-/// What downloaded columns keep alive. Does not move once they are made.
+/// Memory that downloaded columns keep alive. Does not move once they are made.
 struct DownloadedMemory {
   std::vector<AlignedBuffer> buffers;
   std::deque<ViewedBytes> viewed;
@@ -52,7 +52,8 @@ using GatheredColumns = std::vector<std::optional<GatheredStrings>>;
 /// Gathers the strings of one range of a table after the other.
 class StringDownload {
  public:
-  /// Of ranges of up to `rows` rows, at most kMaxScanElements. Table and context outlive this. Errors: out_of_memory.
+  /// Downloads ranges of up to `rows` rows, at most kMaxScanElements. Table and context outlive this. Errors:
+  /// out_of_memory.
   static Result<StringDownload> create(compute::ComputeContext& context, DeviceTableState const& table,
                                        std::span<std::size_t const> columns, std::uint64_t rows);
 

@@ -17,7 +17,7 @@
 
 namespace garuda::join {
 
-/// What is placed, and for what; outlives the sides.
+/// The tables that are placed, and their use; outlives the sides.
 struct PlacedTables {
   TableView left;
   TableView right;
@@ -46,10 +46,10 @@ class PlacedSides {
   Result<void> place(PlannedJoin planned, PlacedTables const& tables);
 
   partition::PartitionedKeys const& keys(Side side) const noexcept { return of(side).keys; }
-  /// Of marked sides whose row ids do not move.
+  /// Keys of marked sides whose row ids do not move.
   KeysInPlace const& in_place(Side side) const noexcept { return of(side).in_place; }
   partition::RadixDigit digit() const noexcept { return digit_; }
-  /// Of a join with keys, where there is one.
+  /// The condition of a join with keys, where there is one.
   expr::PairCondition const& condition() const noexcept { return condition_.condition; }
   TestedSide tested(Side side) const noexcept { return {of(side).keys, of(side).words_moved}; }
   /// Where lanes make rows.

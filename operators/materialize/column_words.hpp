@@ -31,7 +31,7 @@ void visit_parts(TableView table, std::size_t column, std::uint64_t first, std::
   }
 }
 
-/// Of a word, in which columns are counted.
+/// Bytes of a word, in which columns are counted.
 inline constexpr std::uint64_t kWordBytes = 4;
 
 /// Columns whose null bits share a word.
@@ -46,7 +46,7 @@ bool is_whole_words(DataType const& type) noexcept;
 void read_words(TableView table, std::size_t column, std::uint32_t words, std::uint64_t first, std::uint64_t rows,
                 std::byte* out);
 
-/// The same for a column of decimals of 128 bits, cut to 64. Returns the first of the rows, counted from the table's,
+/// Reads a column of decimals of 128 bits, cut to 64. Returns the first of the rows, counted from the table's,
 /// whose value is not null and another one then.
 std::optional<std::uint64_t> read_cut_decimals(TableView table, std::size_t column, std::uint64_t first,
                                                std::uint64_t rows, std::byte* out);

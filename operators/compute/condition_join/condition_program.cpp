@@ -109,7 +109,7 @@ void ConditionProgram::add_comparison(expr::WordComparison const& comparison) {
   std::uint32_t words = 0;
   for (auto const& operand : {comparison.first, comparison.second})
     if (auto const* const column = column_of(operand)) words = std::max(words, words_of(*column));
-  // Of constants alone both words are compared.
+  // Both words are compared where both operands are constants.
   steps_.compare(shaders::kStepCompare, comparison.comparator, words == 0 ? 2 : words, operand_of(comparison.first),
                  operand_of(comparison.second));
   for (auto const& operand : {comparison.first, comparison.second})

@@ -53,7 +53,7 @@ class ConditionSteps {
 /// beside those of the steps.
 bool fits_program(std::span<expr::PairStep const> steps, std::size_t beside) noexcept;
 
-/// What a pass reads of a side: words of a column, or whether it has values, as words 0 and 1.
+/// Words of a side that a pass reads: a column's, or whether it has values, as words 0 and 1.
 struct SideWords {
   std::uint32_t column = 0;
   bool is_validity = false;

@@ -132,13 +132,13 @@ class DeviceKeys {
   DeviceColumn words() const noexcept;
   /// Lowest bits of these in which they differ, at most.
   std::uint32_t key_bits() const noexcept { return key_bits_; }
-  /// Of numbered keys, after run().
+  /// Groups of dictionary-encoded keys, after run().
   std::uint64_t num_groups() const noexcept { return num_groups_; }
 
   /// Records the key columns of `groups` groups from their packed words or numbers. Memory is kept while that is their
   /// number.
   Result<void> record_columns(ComputeContext& context, vk::Buffer const& words, std::uint64_t groups);
-  /// As recorded last.
+  /// The key columns that were recorded last.
   std::vector<KeyColumn> const& columns() const noexcept { return key_columns_; }
 
   /// Every pipeline with this tuning.

@@ -36,7 +36,7 @@ class IndexedJoin {
   Result<std::uint64_t> finish(ComputeContext& context);
 
  private:
-  /// Of the build side: the one that is kept, or one that is made now.
+  /// Records the index of the build side: the one that is kept, or one that is made now.
   Result<void> record_index(ComputeContext& context);
   KeyIndex const& index() const { return build_rows_.index ? *build_rows_.index : build_->index(); }
 

@@ -185,7 +185,7 @@ Result<void> ResidentJoin::record(ComputeContext& context) {
   return record_rows(context);
 }
 
-/// By the index; those of partitions are marked as they are joined.
+/// Marks rows by the index; rows of partitions are marked as they are joined.
 Result<void> ResidentJoin::record_marks(ComputeContext& context) {
   for (auto const side : {Side::left, Side::right})
     if (marked_.of(side))

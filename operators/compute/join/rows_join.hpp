@@ -43,7 +43,7 @@ struct JoinedRows {
 /// is b × p tasks, so heavy partitions are split as finely as ordinary ones.
 class RowsJoin {
  public:
-  /// What a run came to: all rows are in the columns if they fit.
+  /// The outcome of a run: all rows are in the columns if they fit.
   struct Outcome {
     std::uint64_t rows = 0;  ///< that the join has
     bool fits = false;

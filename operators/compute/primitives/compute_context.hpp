@@ -76,7 +76,7 @@ class ComputeContext : public vulkan::PassContext {
                              bool independent = false) {
     return dispatch(phase, shape, push, groups_for(items, tuning_.group_size), items, independent);
   }
-  /// The same in one piece, of a shader that may stride over its workgroups.
+  /// Dispatches in one piece a shader that may stride over its workgroups.
   template <class Push>
   Result<void> dispatch_striding(char const* phase, PassShape const& shape, Push const& push, std::uint64_t groups,
                                  std::uint64_t items, bool independent = false) {
@@ -117,7 +117,7 @@ class ComputeContext : public vulkan::PassContext {
 /// Owns a lane and the context of its passes; waits for its work when it goes. Used by one thread; does not move.
 class ComputeLane {
  public:
-  /// What is passed outlives the lane; `stats` may be null. `memory_limit_bytes`: most device memory that its context
+  /// The arguments outlive the lane; `stats` may be null. `memory_limit_bytes`: most device memory that its context
   /// takes, 0: what there is. Errors: no_device for a device that cannot run compute passes; out_of_memory,
   /// device_failure.
   static Result<std::unique_ptr<ComputeLane>> open(vk::Device& device, vk::PipelineStore& pipelines,

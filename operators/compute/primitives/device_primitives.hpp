@@ -15,7 +15,7 @@ inline constexpr std::uint64_t kMaxScanElements = std::uint64_t{1} << 28;
 /// Elements of an invocation: a multiple of 4.
 inline constexpr std::uint32_t kScanItems = 16;
 
-/// What a prefix sum reads and writes.
+/// Words that a prefix sum reads and writes.
 struct ScannedWords {
   VkDeviceAddress source = 0;
   VkDeviceAddress target = 0;
@@ -37,7 +37,7 @@ class DeviceScan {
   /// sum is one dispatch: is_one_pass, or with `cleared` states.
   /// Source: Merrill and Garland 2016; Smith, Levien and Owens 2025.
   Result<void> record(ComputeContext& context, char const* phase, ScannedWords const& words, bool independent = false);
-  /// What has to be zero before such a sum: num_state_words() × u32. record() clears it unless `words.cleared`.
+  /// Words that have to be zero before such a sum: num_state_words() × u32. record() clears it unless `words.cleared`.
   vk::Buffer const& states() const noexcept { return states_; }
   static std::uint32_t num_state_words(ComputeTuning const& tuning, std::uint64_t elements) noexcept;
   /// Whether one workgroup sums so many elements.

@@ -27,7 +27,7 @@ struct MovedColumn {
   std::uint32_t words = 1;  ///< u32 words of an element; keys: 1 or 2
 };
 
-/// Which digit a pass looks at, and how it deals rows out.
+/// The digit that a pass looks at, and how it scatters rows.
 struct RadixDigit {
   std::uint32_t bits = 8;   ///< 1 to partition_bits() of the tuning, or kStableBits
   std::uint32_t shift = 0;  ///< lowest bit of the digit
@@ -36,7 +36,8 @@ struct RadixDigit {
   bool wide = false;        ///< keys or payload columns have elements of two words or more: tiles suit these
 };
 
-/// What a pass moves. With `number_rows` the first payload column is written with the rows' numbers instead of read.
+/// Columns that a pass moves. With `number_rows` the first payload column is written with the rows' numbers instead of
+/// read.
 struct RadixRows {
   std::uint64_t rows = 0;  ///< at most 2^31
   MovedColumn keys;
@@ -81,7 +82,7 @@ class RadixPass {
   Result<void> record(ComputeContext& context, RadixPhases const& phases, RadixRows const& rows,
                       Segments const& segments = {});
 
-  /// The same of several passes that have nothing to do with each other, step by step for all of them, so that one
+  /// Records several independent passes, step by step for all of them, so that one
   /// works where another leaves the device idle. Their record_clears() have been recorded.
   static Result<void> record_side_by_side(ComputeContext& context, RadixPhases const& phases,
                                           std::span<RadixJob const> jobs);
@@ -201,7 +202,7 @@ class MovedSide {
   std::size_t last_ = 0;
 };
 
-/// What the host has dealt out, by a digit of its own: keys of one or two words, their rows' numbers in the side
+/// Rows that the host has scattered by a digit of its own: keys of one or two words, their rows' numbers in the side
 /// (rows × u32), and where partitions begin ((2^bits + 1) × u32).
 struct DealtRows {
   std::uint64_t rows = 0;  ///< at least 1
@@ -224,9 +225,9 @@ class PartitionedSide : public MovedSide {
   static Result<PartitionedSide> create(ComputeContext& context, DeviceRows rows, std::uint32_t bits);
 
   Result<void> record(ComputeContext& context);
-  /// The same of several sides with as many partitions, side by side.
+  /// Records several sides with as many partitions, side by side.
   static Result<void> record_side_by_side(ComputeContext& context, std::span<PartitionedSide* const> sides);
-  /// The same for other rows: of the same shape, at least one, at most as many as it was made for.
+  /// Records other rows: of the same shape, at least one, at most as many as the side was made for.
   Result<void> record(ComputeContext& context, DeviceRows rows);
 
   std::uint32_t num_partitions() const noexcept { return 1U << bits_; }

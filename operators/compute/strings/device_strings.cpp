@@ -54,7 +54,7 @@ Result<DeviceStrings> DeviceStrings::create(ComputeContext& context, std::span<S
   std::vector<shaders::StringPiece> table;
   std::uint64_t first = 0;
   for (auto const& piece : pieces) {
-    // Of pieces that begin with the same number the last one would be found.
+    // A search would find the last of pieces that begin with the same number.
     if (piece.strings == 0) continue;
     table.push_back({piece.offsets, piece.bytes, piece.valid, static_cast<std::uint32_t>(first),
                      static_cast<std::uint32_t>(piece.target)});

@@ -93,7 +93,7 @@ struct StringRows {
 /// Scratch memory of such gathers, used by one after another.
 class StringGather {
  public:
-  /// Of up to `rows` rows. Errors: limit_exceeded, out_of_memory.
+  /// Makes room for gathers of up to `rows` rows. Errors: limit_exceeded, out_of_memory.
   static Result<StringGather> create(ComputeContext& context, std::uint64_t rows);
 
   /// Writes where the bytes of each row begin, (rows + 1) × u32 modulo 2^32, to `offsets`, 16-byte aligned; waits, and

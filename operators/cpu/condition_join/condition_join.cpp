@@ -54,7 +54,7 @@ class Backend final : public contract::ConditionBackend {
   }
 
  private:
-  /// One for all lanes: the others wait for what they are about to need, and lend their threads.
+  /// The build side of a slice, made once for all lanes: the others wait for it, and lend their threads.
   Result<std::shared_ptr<BuildSlice const>> build_of(contract::RowSpan span) {
     std::lock_guard const lock(mutex_);
     if (shared_ && shared_->span == span) return shared_;

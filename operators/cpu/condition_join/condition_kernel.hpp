@@ -23,7 +23,7 @@ struct BuildSlice {
   std::optional<RangeIndex> index;
 };
 
-/// What kernels of one join share. Borrowed.
+/// State that kernels of one join share and borrow.
 struct ConditionJoin {
   expr::PairCondition const* condition = nullptr;
   expr::ConditionParts const* parts = nullptr;

@@ -32,7 +32,7 @@ struct PositionColumn {
 /// Rows that may match, by position: in the order of the table, or of a column. Read-only once made, by any threads.
 class BuildRows {
  public:
-  /// Of `rows` rows of the side from `first` on. `order`: their numbers, from `first`, in the order of positions;
+  /// Takes the rows of `span`. `order`: their numbers, from the span's first, in the order of positions;
   /// nullopt: all, as they are, so that columns without nulls are borrowed. `used`: the columns that will be read.
   /// Errors: out_of_memory.
   static Result<BuildRows> create(expr::PairCondition const& condition, Side side, contract::RowSpan span,
@@ -83,9 +83,9 @@ class RowTests {
 
   /// Goes on to a probe row; false when its bounds leave no word.
   bool begin(std::uint64_t probe_row);
-  /// Of positions [first, first + count), at most expr::kVectorRows, those that match the row.
+  /// The number of positions in [first, first + count), at most expr::kVectorRows, that match the row.
   std::uint32_t count(std::uint64_t first, std::size_t count);
-  /// The same, which of them; returns their number.
+  /// Sets `mask` for the positions that match; returns their number.
   std::uint32_t mask(std::uint64_t first, std::size_t count, std::uint8_t* mask);
 
  private:

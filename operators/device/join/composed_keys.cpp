@@ -48,7 +48,7 @@ std::optional<KeyReading> reading_of(DataType const& type, DataType const& commo
   return reading.conversion ? std::optional(reading) : std::nullopt;
 }
 
-/// All images of a kind that has an order.
+/// The range of all images of a kind that has an order.
 compute::ValueRange whole_range(DeviceValueKind kind) {
   compute::ValueRange range;
   range.has_values = true;
@@ -291,7 +291,7 @@ bool ComposedKeys::continues_by_sign(Side side, std::size_t part) const {
   return garuda::continues_by_sign(tables_.field(side, of.columns[side_index(side)]).type.id);
 }
 
-/// Its nulls are told of where they are keys.
+/// A key column's values; its nulls are told where they are keys.
 compute::DeviceValues ComposedKeys::column(Side side, std::size_t part) const {
   auto const& of = composition_->parts[part];
   auto const own = of.columns[side_index(side)];

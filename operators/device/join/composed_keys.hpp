@@ -65,7 +65,7 @@ struct KeyComposition {
   /// Whether a key of the side is null, as a flag says.
   bool has_flags(Side side) const noexcept;
   bool has_nulls(Side side) const noexcept;
-  /// All words that keys become, and perhaps more.
+  /// The range of all words that keys become, or a wider one.
   compute::KeyRange range() const noexcept;
 };
 
@@ -79,7 +79,7 @@ Result<void> check_whole_keys(Schema const& left, Schema const& right, resolve::
 /// those of device memory, device_failure, cancelled.
 Result<KeyComposition> compose_keys(resolve::JoinRequest const& request);
 
-/// What making these words takes, for plans.
+/// The cost of making these words, for plans.
 compute::ComposedKeyShape shape_of(KeyComposition const& composition);
 
 /// Both sides' keys as words. Owns them, and what the passes that make them read.
@@ -91,7 +91,7 @@ class ComposedKeys {
                                      JoinedTables const& tables, Control const& control);
 
   compute::DeviceColumn keys(Side side) const noexcept { return keys_[side_index(side)]; }
-  /// Of rows that have a null key, where composition.has_flags().
+  /// Flags of rows that have a null key, where composition.has_flags().
   std::optional<compute::NullFlags> flags(Side side) const;
   /// A word a row, bit k: column k is null; as flags() reads. Recorded when it is wanted first.
   Result<VkDeviceAddress> null_words(compute::ComputeContext& context, Side side);

@@ -38,7 +38,7 @@ struct ComparedAs {
 };
 using Form = ComparedAs::Form;
 
-/// What the stored values of a column, or of a constant of its type, become.
+/// The form that the stored values of a column, or of a constant of its type, become.
 struct ColumnReading {
   std::optional<compute::KeyConversion> conversion{};  ///< of words: floats of another type
   std::vector<std::uint64_t> factors{};                ///< of numbers
@@ -294,7 +294,7 @@ class Maker {
     return {};
   }
 
-  /// All constants that are texts, in their order; nullptr: there are none.
+  /// Uploads all constants that are texts, in their order; nullptr: there are none.
   Result<compute::DeviceStrings const*> upload_texts() {
     std::vector<std::uint32_t> words{0};
     std::vector<std::byte> bytes;

@@ -22,7 +22,7 @@ Result<void> check_device_condition(Schema const& left, Schema const& right, exp
 /// on the host either; those of device memory, device_failure, cancelled.
 Result<void> check_stored_condition(resolve::JoinRequest const& request);
 
-/// What testing a pair reads, and what has to be made before, for plans.
+/// Bytes that testing a pair reads, and that have to be made before, for plans.
 struct ConditionReads {
   double values = 0;      ///< at random, of a pair
   double made_bytes = 0;  ///< that are read and written once

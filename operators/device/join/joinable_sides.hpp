@@ -33,7 +33,7 @@ struct JoinableSides {
                                       compute::ResidentJoinWay const& way, Control const& control);
 
   compute::DeviceRows const& of(Side side) const noexcept { return side == Side::left ? left : right; }
-  /// Of rows as the tables have them.
+  /// Null keys of rows as the tables have them.
   std::optional<compute::NullFlags> const& key_nulls(Side side) const noexcept { return nulls_[side_index(side)]; }
 
   compute::DeviceRows left;

@@ -32,7 +32,7 @@ void place_nulls(MovedSides& sides, resolve::OutputColumn const& output, DeviceT
   if (sides.may_lack(output.side)) placed.nulls = sides.position({absence_of(output.side)});
 }
 
-/// The same of a key of both sides: the left one's, or the right one's alone.
+/// Places the nulls of a key of both sides: the left one's, or the right one's alone.
 void place_key_nulls(MovedSides const& sides, std::size_t key, DeviceTableState::Column& placed) {
   placed.nulls.reset();
   placed.null_bit = 0;

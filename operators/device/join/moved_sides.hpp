@@ -21,7 +21,7 @@
 
 namespace garuda::device {
 
-/// What one side sends along: each of its stored columns that the result needs, once.
+/// Columns that one side sends along: each of its stored columns that the result needs, once.
 class MovedSide {
  public:
   /// Keys are the values of the column `keys` names, or of several are composed, when they are joined.
@@ -35,13 +35,13 @@ class MovedSide {
   /// The values of one of composed keys, for a key column of both sides.
   void add_key_values(std::size_t key, std::uint32_t words);
 
-  /// Of composed keys, before they are there.
+  /// Sets the width in which keys will be compared that are not composed yet.
   void compare_in(std::uint32_t key_words) noexcept { rows_.keys.words = key_words; }
 
   compute::DeviceRows const& rows() const noexcept { return rows_; }
   Field const& key_field() const { return table_.schema[key_column()]; }
   DeviceTableState::Column const& key() const { return table_.columns[key_column()]; }
-  /// Of the key; nothing without nulls, or of composed keys.
+  /// Null flags of the key; nullopt without nulls, or for composed keys.
   std::optional<compute::NullFlags> const& key_nulls() const noexcept { return key_nulls_; }
   std::size_t key_column() const noexcept { return keys_.front(); }  ///< of the table
   DeviceTableState const& table() const noexcept { return table_; }
@@ -55,7 +55,7 @@ class MovedSide {
   /// What add_key_values() and add_key_nulls() added, which composed keys give where they are joined.
   std::optional<std::size_t> key_of(std::size_t moved) const { return moved_[moved].key; }
   bool is_key_nulls(std::size_t moved) const { return moved == key_nulls_position(); }
-  /// Of the keys, where one of so many words a key is kept.
+  /// The index of the keys, where one of so many words a key is kept.
   compute::KeyIndex const* index(std::uint32_t key_words) const;
   std::uint64_t payload_words() const noexcept;
 
@@ -102,7 +102,7 @@ struct MovedSides {
   contract::JoinParts parts;
   std::uint32_t key_words = 1;  ///< in which keys are compared, and come out of the join
   bool nulls_equal = false;     ///< and both sides have null keys, which are not composed
-  /// Of keys of strings: those of both sides, by whose numbers keys are compared and come out of the join.
+  /// The strings of both sides' keys, by whose numbers keys are compared and come out of the join.
   std::shared_ptr<Strings const> key_strings{};
   std::uint32_t hash_bits = 0;               ///< of these strings' hashes that are kept
   std::optional<KeyComposition> composed{};  ///< of keys that are not words of one column
@@ -126,7 +126,7 @@ struct MovedSides {
   }
   std::size_t first_added() const noexcept { return 1 + left.num_moved() + right.num_moved(); }
   std::size_t first_of(Side side) const noexcept { return side == Side::left ? 1 : 1 + left.num_moved(); }
-  /// Of a stored column of the result.
+  /// The position of a stored column of the result.
   std::size_t position(AddedColumn const& column);
   std::size_t key_position(std::uint32_t words) {
     return words == key_words ? 0 : position({AddedColumn::Kind::keys, words});
@@ -134,8 +134,8 @@ struct MovedSides {
   std::uint64_t result_row_bytes() const noexcept;
 };
 
-/// What the result needs of both tables; of a count nothing but keys. Looks at the values of keys that are composed,
-/// see compose_keys(). Errors: limit_exceeded for a side beyond 2^31 rows, those of compose_keys().
+/// The columns of both tables that the result needs; a count needs keys alone. Looks at the values of keys that are
+/// composed, see compose_keys(). Errors: limit_exceeded for a side beyond 2^31 rows, those of compose_keys().
 Result<MovedSides> moved_sides(resolve::JoinRequest const& request, bool counts);
 
 /// Names, types and places of the result's columns.

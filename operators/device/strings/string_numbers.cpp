@@ -23,7 +23,7 @@ bool are_gone(StringNumbers const& numbers) {
   return std::ranges::any_of(numbers.pieces, [](auto const& piece) { return piece.expired(); });
 }
 
-/// Those that are kept, or nothing. Called with the mutex locked.
+/// The numbers that are kept, or nothing. Called with the mutex locked.
 std::shared_ptr<StringNumbers const> find_numbers(DeviceTableState const& table, Strings const& strings,
                                                   std::uint32_t hash_bits) {
   auto const& list = table.known.strings;

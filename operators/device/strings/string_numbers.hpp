@@ -14,7 +14,7 @@
 
 namespace garuda::device {
 
-/// Of all strings of one or two columns: for each the number of one that is equal to it.
+/// For each string of one or two columns the number of one that is equal to it.
 struct StringNumbers {
   std::vector<std::weak_ptr<StringBytes const>> pieces;  ///< of which they are, in this order
   std::uint32_t hash_bits = compute::kStringHashBits;
@@ -29,7 +29,7 @@ Result<std::shared_ptr<StringNumbers const>> string_numbers(DeviceTableState con
 /// The strings of a query's keys, for plans: whether their numbers are there, and of how many rows they are wanted.
 compute::NumberedStrings numbered_strings(DeviceTableState const& table, Strings const& strings,
                                           std::uint32_t hash_bits, std::uint64_t rows);
-/// The same of a key column; nothing of other types.
+/// The strings of a key column; nothing for other types.
 compute::NumberedStrings numbered_strings(DeviceTableState const& table, std::size_t column);
 
 /// A column of strings as words on the device: a buffer of its rows' numbers.
