@@ -32,7 +32,7 @@ JoinBlocks::JoinBlocks(Engine& engine, FileJoin const& request, MemoryShare cons
       right_(std::move(right)) {
   for (auto const side : {Side::right, Side::left})
     if (parts_.rows(side) != contract::SideRows::none) passes_.push_back(side);
-  // Of an inner join the lighter side is read once, the other one as often as the lighter one has blocks.
+  // An inner join reads the lighter side once, the other one as often as the lighter one has blocks.
   if (is_inner())
     passes_.push_back(share_.weight(left_.rows.volume()) <= share_.weight(right_.rows.volume()) ? Side::left
                                                                                                 : Side::right);

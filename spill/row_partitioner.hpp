@@ -22,7 +22,7 @@ struct PartitionRequest {
   std::shared_ptr<arrow::Schema> schema;  ///< of the rows, without dictionaries
   std::vector<int> keys;                  ///< positions of the key columns
   std::vector<DataType> key_types;        ///< as which they are compared: those of both sides of a join
-  /// Of each key column: hashes of the values that its indices refer to; nullptr: it has its values itself.
+  /// Hashes of the values that a key column's indices refer to, for each column; nullptr: it has its values itself.
   std::vector<std::vector<std::uint64_t> const*> dictionary_hashes;
   bool drop_null_keys = false;     ///< leave out rows with a null key, which match nothing
   std::uint32_t bits = 1;          ///< partitions = 2^bits, 0…kMostBits

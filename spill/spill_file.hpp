@@ -45,7 +45,7 @@ class SpillFile {
   ~SpillFile();
 
   RowVolume const& volume() const noexcept { return volume_; }
-  /// Of the file; complete after finish.
+  /// Bytes of the file; complete after finish.
   std::uint64_t file_bytes() const noexcept { return file_bytes_; }
 
   /// Appends the rows of `batch`, which has the schema. Blocks. Errors: output, naming the folder; out_of_memory.

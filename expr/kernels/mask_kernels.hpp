@@ -35,7 +35,7 @@ struct MaskKernels {
   std::uint32_t (*count_mask)(std::uint8_t const* mask, std::size_t count);
 };
 
-/// Those of a set of instructions that this machine has.
+/// Kernels of a set of instructions that this machine has.
 MaskKernels const& mask_kernels(InstructionSet set = best_instruction_set()) noexcept;
 
 MaskKernels const& mask_kernels_baseline() noexcept;

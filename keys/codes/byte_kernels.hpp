@@ -49,7 +49,7 @@ struct ByteKernels {
   WriteByteCodes of_offsets_64 = nullptr;
 };
 
-/// Those of a set of instructions that this machine has.
+/// Kernels of a set of instructions that this machine has.
 ByteKernels const& byte_kernels(InstructionSet set = best_instruction_set()) noexcept;
 
 ByteKernels const& byte_kernels_baseline() noexcept;

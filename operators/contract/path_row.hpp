@@ -65,7 +65,7 @@ struct GroupByRow {
   /// Groups the table whole, as `offer` of this path says, whose plan is `plan`. nullptr: it makes no such offers.
   Result<std::unique_ptr<GroupByResult>> (*group_whole)(resolve::GroupByRequest const& request,
                                                         GroupByOffer const& offer, Plan plan) = nullptr;
-  /// Of a path that may also group a whole table of the host at once; see WholeGroupBy. nullptr: slices alone.
+  /// Sizes of a group-by of a whole table of the host at once; see WholeGroupBy. nullptr: the path takes slices alone.
   WholeSizes (*whole_sizes)(WholeTable const& table) = nullptr;
   Result<std::unique_ptr<WholeGroupBy>> (*open_whole)(WholeTable const& table,
                                                       WholeGroupByOptions const& options) = nullptr;
@@ -77,7 +77,7 @@ struct GroupByRow {
 struct PathRow {
   Path path = Path::cpu;
   std::string_view name;  ///< as plans and options spell it
-  /// Of the devices that it runs on; nullopt: the host, without a device.
+  /// API of the devices that the path runs on; nullopt: the host, without a device.
   std::optional<DeviceApi> api{};
   /// `automatic` takes it only where that is allowed (RunOptions::allow_cuda) or no other path has a GPU.
   bool asks_permission = false;

@@ -29,7 +29,7 @@ compute::DeviceValues values_of(DeviceTableState const& table, std::size_t colum
       column, is_string ? compute::DeviceValueKind::uint32 : device_key_kind(table.schema[column].type).value());
 }
 
-/// Of a key of strings the numbers; `made` keeps them.
+/// The values of a key; a key of strings has numbers, which `made` keeps.
 Result<compute::DeviceValues> key_values(compute::ComputeContext& context, DeviceTableState const& table,
                                          std::size_t column, Control const& control, StringKeyColumns& made) {
   auto values = values_of(table, column);

@@ -111,7 +111,7 @@ void add_values(ArrayView const& array, keys::RowBlock const& block, NumberRange
   range.add(number_of(greatest));
 }
 
-/// The same of decimals of 256 bits: multiples of 1, of negative ones within a bit.
+/// Widens the range by decimals of 256 bits: multiples of 1, those of negative ones within a bit.
 void add_wide_values(ArrayView const& array, keys::RowBlock const& block, NumberRange& range) {
   std::int32_t highest = 0;
   for (auto row = block.begin; row < block.begin + block.length; ++row) {

@@ -24,7 +24,7 @@ bool is_carried(PartitionedTable const& side, std::size_t column) {
   return std::ranges::find(side.carried, column, &materialize::CarriedColumn::column) != side.carried.end();
 }
 
-/// Of each batch, then the number of all rows.
+/// The first row of each batch, then the number of all rows.
 std::vector<std::uint64_t> first_rows_of(TableView const& table) {
   std::vector<std::uint64_t> firsts{0};
   for (std::size_t b = 0; b < table.num_batches(); ++b)

@@ -88,7 +88,7 @@ Result<void> PartitionedJoin::place_sides(PlannedJoin planned) {
 }
 
 TestedJoin PartitionedJoin::tested_join() {
-  // Of lanes that make rows the pairs stay in a cache; a device's come in larger windows.
+  // Pairs of lanes that make rows stay in a cache; those of a device come in larger windows.
   constexpr std::uint64_t kLanePairs = std::uint64_t{1} << 14;
   constexpr std::uint64_t kDevicePairs = std::uint64_t{1} << 20;
   constexpr std::uint64_t kFewestPairs = 1'024;

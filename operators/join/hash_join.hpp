@@ -48,7 +48,7 @@ class PartitionedJoin {
   /// encode_condition, radix_partition and the path's open function.
   static Result<std::unique_ptr<PartitionedJoin>> prepare(resolve::JoinRequest const& request, PlannedJoin planned,
                                                           std::unique_ptr<run::QueryRun> run);
-  /// The same of what is planned first, always in slices. Errors: those of plan_request, too.
+  /// Plans and prepares a join, always in slices. Errors: those of plan_request, too.
   static Result<std::unique_ptr<PartitionedJoin>> prepare(resolve::JoinRequest const& request, JoinOutput output);
 
   PartitionedJoin(PartitionedJoin const&) = delete;
@@ -66,7 +66,7 @@ class PartitionedJoin {
   /// Requires output() is pairs.
   Result<std::optional<run::PairChunk>> next_pairs();
 
-  /// The same of the result's batches. Requires output() is rows.
+  /// The next of the result's batches; nullopt after the last. Requires output() is rows.
   Result<std::optional<Batch>> next_batch();
 
   /// The rows of a side that the result has without a row of the other side. Blocks while there are no pairs that were

@@ -69,7 +69,7 @@ contract::JoinShape outline_of(resolve::JoinRequest const& request, JoinOutput o
   return shape;
 }
 
-/// Of keys that suit those best that look at them.
+/// A shape with keys that favour paths which look at keys.
 contract::JoinShape unseen_shape(resolve::JoinRequest const& request, JoinOutput output, std::uint32_t threads) {
   auto shape = outline_of(request, output, threads, request.columns.keys.size() == 1);
   shape.left.rows = static_cast<std::uint64_t>(request.left.num_rows());
@@ -149,7 +149,7 @@ void describe(resolve::JoinRequest const& request, Plan& plan) {
   plan.notes.insert(plan.notes.end(), request.notes.begin(), request.notes.end());
 }
 
-/// Of tables that live on a device. Their keys are looked at only where the choice depends on how many rows match.
+/// Plans a join of tables that live on a device. Their keys are looked at only where the choice depends on matches.
 Result<PlannedJoin> plan_resident(resolve::JoinRequest const& request, JoinOutput output, run::QueryRun& run) {
   auto shape = unseen_shape(request, output, run.threads());
   shape.tables = &request;
@@ -178,7 +178,7 @@ Result<PlannedJoin> plan_resident(resolve::JoinRequest const& request, JoinOutpu
   return described();
 }
 
-/// Of a join without keys: rows stay where they are, and match by the condition alone.
+/// Plans a join without keys: rows stay where they are, and match by the condition alone.
 Result<PlannedJoin> plan_keyless(resolve::JoinRequest const& request, JoinOutput output, run::QueryRun& run) {
   PlannedJoin planned;
   planned.output = output;

@@ -19,7 +19,7 @@ constexpr std::uint64_t kSliceRows = std::uint64_t{1} << 20;
 /// rate of comparisons was not measured. A GPU's arithmetic is ahead of its memory; a software device's is not.
 constexpr double kComparisonsOfByte = 1.5;
 constexpr double kSoftwareComparisonsOfByte = 0.1;
-/// Of a step of a program, which reads its operands anew for each pair, in comparisons.
+/// Cost of a program's step, which reads its operands anew for each pair, in comparisons.
 constexpr double kStepComparisons = 16;
 /// A pass that writes pairs, in passes that count.
 constexpr double kPairPasses = 2;

@@ -103,7 +103,7 @@ inline std::uint64_t state_bytes(std::span<contract::StateRequest const> request
   return bytes;
 }
 
-/// Of keys of several words: columns of those behind the first one.
+/// Columns of the words of keys behind the first one.
 using MoreWords = std::vector<std::uint64_t const*>;
 
 /// Rows of a table, or what is left of them after partitioning, with their values.
@@ -128,7 +128,7 @@ class HashSlots {
     more_words_.reserve(expected * num_more_words);
   }
 
-  /// Of rows [first, first + count) of `more_words`, whose first words are `keys`.
+  /// Finds the slots of rows [first, first + count) of `more_words`, whose first words are `keys`.
   void find(Word const* keys, MoreWords const& more_words, std::uint64_t first, std::size_t count,
             std::uint32_t* slots) {
     if (num_more_ == 0) {
@@ -334,7 +334,7 @@ class GroupTable {
   static constexpr std::uint64_t kStepRows = 2048;
   static constexpr std::uint64_t kNoRow = std::numeric_limits<std::uint64_t>::max();
 
-  /// Of the keys in `slots`, the words behind the first, word by word.
+  /// The words behind the first of the keys in `slots`, word by word.
   std::vector<contract::Words> more_words_of(std::span<std::uint32_t const> slots) const {
     std::vector<contract::Words> columns(hash_.num_more_words());
     for (std::size_t w = 0; w < columns.size(); ++w) {

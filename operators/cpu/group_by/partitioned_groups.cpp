@@ -19,7 +19,7 @@ constexpr std::uint64_t kSlotsPerRow = 4;
 /// Partitions a thread, so that none waits for another's last one; of so many groups, that each is worth a table.
 constexpr std::uint64_t kPartsOfThread = 4;
 constexpr std::uint64_t kFewestPartGroups = 1024;
-/// Of a group's list, which is written from its begin to its end: what of it the cache holds is the page at its end.
+/// The part of a group's list that a cache holds: lists are written from begin to end, so it is the page at the end.
 constexpr std::uint64_t kListPageBytes = 4096;
 
 /// Slots of the groups of one table, by the partitions of their keys.
@@ -327,7 +327,7 @@ class PartitionedGroups final : public contract::WholeGroupBy {
     return {};
   }
 
-  /// Of the rows of the partitioned order from `first` on.
+  /// More words of the rows of the partitioned order from `first` on.
   MoreWords more_words(std::uint64_t first) const {
     if (chunk_.order.payload.empty()) return rows_.more_words(chunk_.first_row + first);
     MoreWords words;

@@ -27,7 +27,7 @@ struct GroupedBefore {
 
 /// Sizes that change speed and memory only.
 struct PartitionSizes {
-  /// Of a partition's table: half of a core's second-level cache.
+  /// Bytes of a partition's table: half of a core's second-level cache.
   std::uint64_t table_bytes = std::uint64_t{1} << 19;
   /// Fewest rows that are partitioned at once when the tables of all partitions are kept: so many that the tables do
   /// not come through the cache too often, so few that their copies stay small beside the table.

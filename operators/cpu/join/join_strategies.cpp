@@ -150,7 +150,7 @@ double build_shares(Tables const& tables, double parts, rates::HostRates const& 
   return threads * std::min(tasks, threads) / std::min(threads, parts * tasks);
 }
 
-/// Of probe rows what was found is there, a bit each is made of it; of build rows every probe row sets a byte first.
+/// Cost of marks: a probe row's match becomes a bit; for build rows every probe row sets a byte first.
 double cpu_mark_ns(contract::JoinShape const& shape, JoinStrategy const& strategy, rates::HostRates const& host) {
   double bytes = 0;
   for (auto const side : {Side::left, Side::right}) {

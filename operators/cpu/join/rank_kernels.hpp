@@ -34,7 +34,7 @@ struct RankKernels {
   void (*find_ranks_64)(RankedKeys const& ranked, void const* keys, std::size_t count, std::uint32_t* found);
 };
 
-/// Those of a set of instructions that this machine has.
+/// Kernels of a set of instructions that this machine has.
 RankKernels const& rank_kernels(InstructionSet set = best_instruction_set()) noexcept;
 
 RankKernels const& rank_kernels_baseline() noexcept;

@@ -22,7 +22,7 @@ struct RowPlace {
 void read_numbers(TableView table, std::size_t column, std::span<RowPlace const> places,
                   std::span<ExactNumber> numbers);
 
-/// The same of values that follow each other, none of them null.
+/// Reads values that follow each other, none of them null.
 void read_numbers(DataType const& type, std::byte const* values, std::span<ExactNumber> numbers);
 
 /// Writes, as integers of `kind`, the bits [first, first + bits) of the products a[i] · b[i], counted from bit 0 of
@@ -30,7 +30,7 @@ void read_numbers(DataType const& type, std::byte const* values, std::span<Exact
 void write_products(std::span<ExactNumber const> a, ExactNumber const* b, std::int32_t first, std::uint32_t bits,
                     contract::ValueKind kind, std::byte* out);
 
-/// The same of values that follow each other, none of them null: of their squares, or of them alone.
+/// write_products() of values that follow each other, none of them null: of their squares, or of them alone.
 void write_powers(DataType const& type, std::byte const* values, std::size_t count, bool squared, std::int32_t first,
                   std::uint32_t bits, contract::ValueKind kind, std::byte* out);
 
