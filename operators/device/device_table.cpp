@@ -21,7 +21,6 @@
 #include "operators/device/strings/string_upload.hpp"
 #include "operators/materialize/column_words.hpp"
 #include "operators/vulkan/column_copies.hpp"
-#include "operators/vulkan/upload_mode.hpp"
 
 namespace garuda::device {
 namespace {

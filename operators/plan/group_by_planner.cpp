@@ -11,7 +11,7 @@
 #include "operators/contract/sizing.hpp"
 #include "operators/plan/path_choice.hpp"
 #include "operators/plan/paths.hpp"
-#include "operators/vulkan/upload_mode.hpp"
+#include "operators/vulkan/column_copies.hpp"
 
 namespace garuda::plan {
 namespace {

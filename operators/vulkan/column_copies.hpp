@@ -1,4 +1,4 @@
-// Threads that copy whole columns between host and device.
+// How rows reach a device and come back: by what mode, and by threads that copy whole columns.
 #pragma once
 
 #include <atomic>
@@ -9,9 +9,20 @@
 #include "garuda/error.hpp"
 #include "garuda/run.hpp"
 #include "vk_runtime/device/device.hpp"
+#include "vk_runtime/device/device_traits.hpp"
 #include "vk_runtime/memory/copy_team.hpp"
+#include "vk_runtime/memory/transfer.hpp"
 
 namespace garuda::vulkan {
+
+/// Converts between a tuning's mode and the runtime's.
+Upload upload_of(vk::UploadMode mode) noexcept;
+/// Requires: not automatic.
+vk::UploadMode mode_of(Upload upload);
+
+/// The way that keys and values reach a device: the one asked for, or the device's default.
+/// Errors: no_device, with the reason, when the device has not what was asked for.
+Result<vk::UploadMode> upload_mode(vk::DeviceTraits const& traits, Upload upload);
 
 /// Bytes of copies that are worth every thread.
 inline constexpr std::uint64_t kManyBytes = std::numeric_limits<std::uint64_t>::max();

@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include "operators/contract/join_terms.hpp"
-#include "operators/vulkan/upload_mode.hpp"
+#include "operators/vulkan/column_copies.hpp"
 
 namespace garuda::vulkan {
 namespace {

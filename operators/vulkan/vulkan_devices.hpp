@@ -1,13 +1,17 @@
-// The Vulkan devices of this machine: found, described, opened.
+// The Vulkan devices of this machine: found, described, opened, and their lanes.
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
+#include <vector>
 
 #include "garuda/engine.hpp"
 #include "garuda/error.hpp"
+#include "garuda/run.hpp"
 #include "operators/contract/device_set.hpp"
 #include "vk_runtime/device/device.hpp"
+#include "vk_runtime/lane.hpp"
 #include "vk_runtime/pipelines.hpp"
 
 namespace garuda::vulkan {
@@ -33,5 +37,25 @@ DeviceInfo describe(vk::DeviceTraits const& traits);
 /// See PathRow::find_devices. Errors: no_device, which says whether the loader, a driver or a device is missing; asking
 /// for the validation layer where there is none, a broken loader.
 Result<std::unique_ptr<contract::ApiDevices>> find_vulkan_devices(EngineOptions const& options);
+
+/// The lanes that a backend asks for.
+struct DeviceLaneOptions {
+  std::uint32_t lanes = 1;                      ///< at least 1
+  Upload upload = Upload::automatic;            ///< how rows reach the device
+  std::uint64_t device_memory_limit_bytes = 0;  ///< for all lanes; 0: the device's budget
+  char const* name = "lane";                    ///< outlives the lanes
+};
+
+/// Lanes, and the device memory that each may take.
+struct DeviceLanes {
+  std::vector<std::unique_ptr<vk::Lane>> lanes;
+  std::uint64_t lane_budget_bytes = 0;
+
+  /// `device` outlives the lanes. Errors: usage for an upload that the device cannot do, out_of_memory, device_failure.
+  static Result<DeviceLanes> open(vk::Device& device, DeviceLaneOptions const& options);
+
+  /// The lane, emptied: its previous kernel has to be gone. Errors: device_failure.
+  Result<vk::Lane*> take(std::uint32_t lane);
+};
 
 }  // namespace garuda::vulkan

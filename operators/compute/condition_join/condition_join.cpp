@@ -10,8 +10,8 @@
 #include "operators/compute/condition_join/condition_program.hpp"
 #include "operators/compute/primitives/compute_context.hpp"
 #include "operators/contract/join_kind.hpp"
-#include "operators/vulkan/device_lanes.hpp"
 #include "operators/vulkan/submissions.hpp"
+#include "operators/vulkan/vulkan_devices.hpp"
 #include "shaders/compute/conditions/nested_join_layout.h"
 
 namespace garuda::compute {

@@ -7,8 +7,8 @@
 #include "operators/compute/condition_join/condition_join.hpp"
 #include "operators/compute/condition_join/condition_program.hpp"
 #include "operators/contract/join_terms.hpp"
+#include "operators/vulkan/column_copies.hpp"
 #include "operators/vulkan/device_offers.hpp"
-#include "operators/vulkan/upload_mode.hpp"
 
 namespace garuda::compute {
 namespace {

@@ -7,8 +7,8 @@
 
 #include "operators/compute/group_by/device_keys.hpp"
 #include "operators/compute/group_by/slice_states.hpp"
-#include "operators/vulkan/device_lanes.hpp"
 #include "operators/vulkan/group_slice.hpp"
+#include "operators/vulkan/vulkan_devices.hpp"
 
 namespace garuda::compute {
 namespace {

@@ -15,8 +15,8 @@
 #include "operators/compute/primitives/compute_context.hpp"
 #include "operators/compute/primitives/radix_side.hpp"
 #include "operators/contract/pair_window.hpp"
-#include "operators/vulkan/device_lanes.hpp"
 #include "operators/vulkan/submissions.hpp"
+#include "operators/vulkan/vulkan_devices.hpp"
 #include "partition/radix_partition.hpp"
 
 namespace garuda::compute {

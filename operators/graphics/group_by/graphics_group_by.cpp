@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "operators/graphics/group_by/group_by_slice.hpp"
-#include "operators/vulkan/device_lanes.hpp"
+#include "operators/vulkan/vulkan_devices.hpp"
 #include "vk_runtime/pipelines.hpp"
 
 namespace garuda::graphics {

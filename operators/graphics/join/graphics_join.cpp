@@ -7,7 +7,7 @@
 
 #include "operators/graphics/join/graphics_kernel.hpp"
 #include "operators/graphics/join/join_pipelines.hpp"
-#include "operators/vulkan/device_lanes.hpp"
+#include "operators/vulkan/vulkan_devices.hpp"
 #include "vk_runtime/lane.hpp"
 #include "vk_runtime/pipelines.hpp"
 
