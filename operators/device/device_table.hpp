@@ -98,7 +98,7 @@ struct DeviceTableState {
   BatchView batch;
 };
 
-/// Of its columns, and of the strings that they are numbers of, each once.
+/// Device bytes of the table's columns, and of the strings that they are numbers of, each once.
 std::uint64_t bytes_of(DeviceTableState const& table) noexcept;
 
 /// The device that a table lives on; nullopt: the host.

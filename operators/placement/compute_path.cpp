@@ -84,7 +84,7 @@ Result<contract::JoinOffers> join_offers(contract::JoinInquiry const& inquiry) {
 
 Result<contract::GroupByOffers> group_by_offers(contract::GroupByInquiry const& inquiry) {
   auto const& tuning = inquiry.options.tuning;
-  // What these knobs force is of slices, or of another path.
+  // These knobs are about slices, or about another path.
   bool const is_open = tuning.address == Address::automatic && tuning.keys == KeyForm::automatic &&
                        tuning.grouping == Grouping::automatic && tuning.radix_bits < 0 && tuning.slice_rows == 0;
   if (!is_open && (tuning.placement == Placement::device || inquiry.shape.resident_on))

@@ -1,4 +1,4 @@
-// What joins and group-bys cost whose tables go to the device whole.
+// Prices of joins and group-bys whose tables go to the device whole.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@
 
 namespace garuda::placement {
 
-/// Of a plan: small buffers, and what alignment takes.
+/// Device bytes that a plan adds for small buffers and alignment.
 inline constexpr std::uint64_t kSpareBytes = std::uint64_t{64} << 20;
 
 /// A join whose tables go to the device whole.
@@ -34,7 +34,7 @@ struct StreamedShape {
 contract::PhaseCosts streamed_join_costs(StreamedShape const& shape, rates::DeviceRates const& rates,
                                          rates::HostRates const& host);
 
-/// What goes to a device whole before a query of tables there, and what comes down of its result.
+/// Bytes that go to a device before a query of tables there, and bytes of its result that come down.
 struct CarriedShape {
   double up_bytes = 0;
   double down_bytes = 0;
@@ -56,7 +56,7 @@ struct StreamedGroupShape {
   bool encodes_first = false;                       ///< keys are encoded on the host before the way is chosen
   std::vector<compute::NumberedStrings> strings{};  ///< of keys of strings, a column each
 };
-/// Of one that is there.
+/// Prices a group-by of a table that lives on the device.
 contract::PhaseCosts resident_group_by_costs(StreamedGroupShape const& shape, rates::DeviceRates const& rates,
                                              rates::HostRates const& host);
 contract::PhaseCosts streamed_group_by_costs(StreamedGroupShape const& shape, rates::DeviceRates const& rates,

@@ -54,7 +54,7 @@ Result<void> check(contract::GroupByInquiry const& inquiry) {
   return check_placement(inquiry.facts(), inquiry.options.tuning.placement);
 }
 
-/// What a group-by reads of the table's rows.
+/// The columns that a group-by reads, as they lie on the device.
 std::vector<device::UploadColumn> columns_of(resolve::GroupByRequest const& request) {
   std::vector<device::UploadColumn> columns;
   std::vector<std::size_t> nullable;

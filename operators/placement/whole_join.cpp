@@ -56,7 +56,7 @@ Result<TablesThere> request_there(resolve::JoinRequest request, std::vector<Devi
   return TablesThere{std::move(tables), std::move(request)};
 }
 
-/// What goes up.
+/// Bytes and values that go up.
 struct UploadSize {
   std::uint64_t bytes = 0;
   std::uint64_t converted = 0;  ///< values that the host converts
@@ -138,7 +138,7 @@ Result<void> check_uploaded(resolve::JoinRequest const& request) {
   return device::check_whole_keys(request.left.schema(), request.right.schema(), request.columns);
 }
 
-/// Of a row of the result that comes down.
+/// Bytes that a row of the result takes on its way down.
 double down_row_bytes(TablesThere const& there) {
   double bytes = 0;
   for (auto const& output : there.request.columns.output) {
@@ -207,7 +207,7 @@ Result<std::vector<contract::JoinOffer>> offer_strategies(contract::JoinInquiry 
   return offers;
 }
 
-/// The same of tables that go there first, and the rows' way down.
+/// The strategies for tables that go there first, with the prices of their way up and of the rows' way down.
 Result<std::vector<contract::JoinOffer>> offer_upload(contract::JoinInquiry const& inquiry) {
   auto const& facts = inquiry.facts();
   auto const& shape = inquiry.shape;
@@ -249,7 +249,7 @@ Result<void> check_streamed(resolve::JoinRequest const& request) {
   return {};
 }
 
-/// What copying the rows without null keys takes for so many rows of a side; nothing where no key is null.
+/// Device bytes for copies of the rows without null keys, of so many rows of a side; 0 where no key is null.
 std::uint64_t non_null_bytes(device::StreamedTables const& tables, Side side, std::uint64_t rows) {
   if (!tables.sides().of(side).key_nulls()) return 0;
   return rows * (tables.moved_row_bytes(side) + 3 * materialize::kWordBytes);

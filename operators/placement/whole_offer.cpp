@@ -6,11 +6,6 @@
 
 namespace garuda::placement {
 
-std::optional<std::uint64_t> batch_budget(RunOptions const& options) {
-  auto const limit = options.memory_limit_bytes != 0 ? options.memory_limit_bytes : run::free_host_bytes() / 4 * 3;
-  return limit != 0 ? std::optional(limit / 2) : std::nullopt;
-}
-
 Result<void> check_placement(contract::DeviceFacts const& facts, Placement asked) {
   GARUDA_TRY(compute::compute_tuning(*facts.vulkan));
   if (asked != Placement::automatic || !facts.info->unified_memory) return {};
@@ -25,8 +20,9 @@ Result<void> check_budgets(RunOptions const& options, contract::DeviceFacts cons
                 fmt::format("{} bytes of {} memory are needed, {} may be used", bytes, whose, budget));
   };
   GARUDA_TRY(check("device", device_bytes, contract::device_budget(options, facts)));
-  auto const host_budget = batch_budget(options);
-  return host_budget ? check("host", host_bytes, *host_budget) : Result<void>();
+  auto const limit = options.memory_limit_bytes != 0 ? options.memory_limit_bytes : run::free_host_bytes() / 4 * 3;
+  // Batches under way take half of what the query may take, where that is known.
+  return limit != 0 ? check("host", host_bytes, limit / 2) : Result<void>();
 }
 
 Result<void> check_buffers(std::span<device::UploadColumn const> columns, std::uint64_t rows,

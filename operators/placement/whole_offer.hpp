@@ -23,9 +23,6 @@
 
 namespace garuda::placement {
 
-/// Bytes of host memory for batches under way, half of what the query may take; nullopt when that is not known.
-std::optional<std::uint64_t> batch_budget(RunOptions const& options);
-
 /// Whether a query that may take slices as well takes this device. Errors: usage where it leaves it alone; no_device
 /// for one without the compute path.
 Result<void> check_placement(contract::DeviceFacts const& facts, Placement asked);

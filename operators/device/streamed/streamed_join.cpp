@@ -26,7 +26,7 @@ namespace {
 
 /// Ranges begin at multiples of so many rows, which keeps columns of every width aligned for passes.
 constexpr std::uint64_t kRangeGranule = 4;
-/// Of a range that is cut because its rows do not fit: aimed at filling so much of the room.
+/// A range that is cut because its rows do not fit is cut so that it fills about so much of the room.
 constexpr double kRefill = 0.9;
 
 /// The rows [first, first + count) of a side.
@@ -82,7 +82,7 @@ class HostGathers {
   Result<std::vector<Batch>> complete(Batch arrived, std::uint64_t probe_first) const;
 
  private:
-  /// What a batch is made of: gathered columns of the left side, of the right, and columns that came down.
+  /// The parts of a batch: gathered columns of the left side, those of the right, and columns that came down.
   using Parts = std::array<Batch, 3>;
   static constexpr std::size_t kArrived = 2;
   struct Output {

@@ -12,7 +12,7 @@ namespace {
 /// Decimal digits of which 64 bits hold any number.
 constexpr std::int32_t kDigits64 = 18;
 
-/// What of each table goes to the device, and the request for these columns.
+/// The columns of each table that go to the device, those that do not, and the request for the first.
 struct DividedColumns {
   std::array<std::vector<std::size_t>, 2> uploaded;  ///< by side, the key first
   std::array<std::vector<std::size_t>, 2> gathered;

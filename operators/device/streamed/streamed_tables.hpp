@@ -1,4 +1,4 @@
-// The tables of a join whose probe side goes to a device in ranges: what of them goes there, and what the host gathers.
+// The tables of a join whose probe side goes to a device in ranges: which columns go there, and which the host gathers.
 #pragma once
 
 #include <cstddef>
