@@ -80,42 +80,6 @@ void keep(compute::OwnedResult owned, MovedSides const& sides, DeviceTableState&
     result.stored.push_back({std::move(owned.right[i]), sides.right.rows().payload[i].words});
 }
 
-/// Makes rows of pairs, then unmatched rows; the result's columns become `result`'s.
-Result<void> join_pairs(compute::ComputeContext& context, MovedSides const& sides, std::uint64_t expected_rows,
-                        compute::ResidentJoinWay const& way, Control const& control, DeviceTableState& result) {
-  GARUDA_TRY_ASSIGN(auto const joinable, JoinableSides::create(context, sides, way, control));
-  auto const row_bytes = sides.result_row_bytes();
-  auto const room = first_room(context, joinable, expected_rows, row_bytes);
-  result.arena = column_arena(*result.device.open.device, room * row_bytes);
-  GARUDA_TRY_ASSIGN(
-      auto join, compute::ResidentJoin::create(context, joinable.left, joinable.right, room, way, result.arena.get()));
-  GARUDA_TRY(join.record(context));
-  GARUDA_TRY_ASSIGN(auto unmatched, unmatched_of(context, sides.parts, way.marks, join));
-  GARUDA_TRY_ASSIGN(auto const joined, join.finish(context, rows_of(unmatched)));
-  auto owned = join.take(joined.rows);
-  bool const is_roomy = owned.capacity / kMostSlack > joined.rows + rows_of(unmatched);
-  keep(std::move(owned), sides, result);
-  result.rows = joined.rows + rows_of(unmatched);
-  GARUDA_TRY(write_rest(context, sides, unmatched, joined.rows, result));
-  return is_roomy ? shrink(context, result, row_bytes) : Result<void>();
-}
-
-/// Makes the result of a join without pairs: left rows and nothing else.
-Result<void> join_marks(compute::ComputeContext& context, MovedSides const& sides, compute::ResidentJoinWay const& way,
-                        Control const& control, DeviceTableState& result) {
-  GARUDA_TRY_ASSIGN(auto const left, mark_left(context, sides, way, control));
-  GARUDA_TRY_ASSIGN(auto unmatched, find_unmatched(context, sides.parts, {{Side::left, left.rows}}));
-  result.rows = rows_of(unmatched);
-  result.arena = column_arena(*result.device.open.device, result.rows * sides.result_row_bytes());
-  GARUDA_TRY_ASSIGN(auto keys, take_column(result, sides.key_words));
-  result.stored.push_back(std::move(keys));
-  for (auto const& column : sides.left.rows().payload) {
-    GARUDA_TRY_ASSIGN(auto stored, take_column(result, column.words));
-    result.stored.push_back(std::move(stored));
-  }
-  return write_rest(context, sides, unmatched, 0, result);
-}
-
 /// Pairs of the join, about.
 Result<double> estimate(compute::ComputeContext& context, JoinableSides const& sides) {
   bool const left_is_smaller = sides.left.rows <= sides.right.rows;
@@ -149,27 +113,59 @@ Result<std::uint64_t> count_by_bitmap(compute::ComputeContext& context, MovedSid
   return rows;
 }
 
-/// Counts the rows of a join that gives left rows and nothing else; where it gives all of them, they need no marks.
-Result<std::uint64_t> count_marked(compute::ComputeContext& context, MovedSides const& sides,
-                                   compute::ResidentJoinWay const& way, Control const& control) {
-  if (!way.marks.left) return sides.left.rows().rows;
-  GARUDA_TRY_ASSIGN(auto const left, mark_left(context, sides, way, control));
-  GARUDA_TRY_ASSIGN(auto const unmatched, find_unmatched(context, sides.parts, {{Side::left, left.rows}}));
-  return rows_of(unmatched);
+/// Makes rows of pairs, then unmatched rows; the result's columns become `result`'s, or with nullptr rows are only
+/// counted. Returns their number.
+Result<std::uint64_t> join_pairs(compute::ComputeContext& context, MovedSides const& sides, std::uint64_t expected_rows,
+                                 compute::ResidentJoinWay const& way, Control const& control,
+                                 DeviceTableState* result) {
+  if (way.method == JoinMethod::bitmap) return count_by_bitmap(context, sides, way, control);
+  GARUDA_TRY_ASSIGN(auto const joinable, JoinableSides::create(context, sides, way, control));
+  auto const row_bytes = sides.result_row_bytes();
+  if (result != nullptr) {
+    expected_rows = first_room(context, joinable, expected_rows, row_bytes);
+    result->arena = column_arena(*result->device.open.device, expected_rows * row_bytes);
+  } else if (expected_rows == 0 && way.method == JoinMethod::partitioned) {
+    GARUDA_TRY_ASSIGN(auto const matches, estimate(context, joinable));
+    expected_rows = static_cast<std::uint64_t>(std::clamp(matches, 1.0, static_cast<double>(compute::kMostJoinedRows)));
+  }
+  GARUDA_TRY_ASSIGN(auto join, compute::ResidentJoin::create(context, joinable.left, joinable.right, expected_rows, way,
+                                                             result != nullptr ? result->arena.get() : nullptr));
+  GARUDA_TRY(join.record(context));
+  GARUDA_TRY_ASSIGN(auto unmatched, unmatched_of(context, sides.parts, way.marks, join));
+  if (result == nullptr) {
+    GARUDA_TRY_ASSIGN(auto const pairs, join.count(context));
+    return pairs + rows_of(unmatched);
+  }
+  GARUDA_TRY_ASSIGN(auto const joined, join.finish(context, rows_of(unmatched)));
+  auto owned = join.take(joined.rows);
+  result->rows = joined.rows + rows_of(unmatched);
+  bool const is_roomy = owned.capacity / kMostSlack > result->rows;
+  keep(std::move(owned), sides, *result);
+  GARUDA_TRY(write_rest(context, sides, unmatched, joined.rows, *result));
+  if (is_roomy) GARUDA_TRY(shrink(context, *result, row_bytes));
+  return result->rows;
 }
 
-Result<std::uint64_t> count_pairs(compute::ComputeContext& context, MovedSides const& sides, std::uint64_t expected,
-                                  compute::ResidentJoinWay const& way, Control const& control) {
-  GARUDA_TRY_ASSIGN(auto const joinable, JoinableSides::create(context, sides, way, control));
-  if (expected == 0 && way.method == JoinMethod::partitioned) {
-    GARUDA_TRY_ASSIGN(auto const matches, estimate(context, joinable));
-    expected = static_cast<std::uint64_t>(std::clamp(matches, 1.0, static_cast<double>(compute::kMostJoinedRows)));
+/// Makes the result of a join without pairs, or counts it: left rows and nothing else, which need no marks where all of
+/// them are counted.
+Result<std::uint64_t> join_marks(compute::ComputeContext& context, MovedSides const& sides,
+                                 compute::ResidentJoinWay const& way, Control const& control,
+                                 DeviceTableState* result) {
+  if (result == nullptr && !way.marks.left) return sides.left.rows().rows;
+  GARUDA_TRY_ASSIGN(auto const left, mark_left(context, sides, way, control));
+  GARUDA_TRY_ASSIGN(auto unmatched, find_unmatched(context, sides.parts, {{Side::left, left.rows}}));
+  auto const rows = rows_of(unmatched);
+  if (result == nullptr) return rows;
+  result->rows = rows;
+  result->arena = column_arena(*result->device.open.device, rows * sides.result_row_bytes());
+  GARUDA_TRY_ASSIGN(auto keys, take_column(*result, sides.key_words));
+  result->stored.push_back(std::move(keys));
+  for (auto const& column : sides.left.rows().payload) {
+    GARUDA_TRY_ASSIGN(auto stored, take_column(*result, column.words));
+    result->stored.push_back(std::move(stored));
   }
-  GARUDA_TRY_ASSIGN(auto join, compute::ResidentJoin::create(context, joinable.left, joinable.right, expected, way));
-  GARUDA_TRY(join.record(context));
-  GARUDA_TRY_ASSIGN(auto const unmatched, unmatched_of(context, sides.parts, way.marks, join));
-  GARUDA_TRY_ASSIGN(auto const pairs, join.count(context));
-  return pairs + rows_of(unmatched);
+  GARUDA_TRY(write_rest(context, sides, unmatched, 0, *result));
+  return rows;
 }
 
 Result<std::unique_ptr<compute::ComputeLane>> open_lane(resolve::JoinRequest const& request,
@@ -177,6 +173,18 @@ Result<std::unique_ptr<compute::ComputeLane>> open_lane(resolve::JoinRequest con
   auto const& open = request.left.resident()->device.open;
   return compute::ComputeLane::open(*open.device, *open.pipelines, request.options.control, stats,
                                     request.options.device_memory_limit_bytes);
+}
+
+/// Joins, or with nullptr for `result` counts. Returns the number of rows.
+Result<std::uint64_t> join_sides(resolve::JoinRequest const& request, MovedSides const& sides,
+                                 compute::ResidentJoinWay const& way, contract::StatsSink& stats,
+                                 DeviceTableState* result) {
+  GARUDA_TRY_ASSIGN(auto const lane, open_lane(request, &stats));
+  auto& context = lane->context();
+  auto const& options = request.options;
+  if (sides.by_pairs) return join_by_pairs(context, sides, request, way, &stats, result);
+  return sides.parts.pairs ? join_pairs(context, sides, options.expected_rows, way, options.control, result)
+                           : join_marks(context, sides, way, options.control, result);
 }
 
 }  // namespace
@@ -266,19 +274,7 @@ Result<std::unique_ptr<JoinResult>> join_device_tables(resolve::JoinRequest cons
   auto result = std::make_unique<DeviceTableState>();
   result->device = request.left.resident()->device;
   place_columns(sides, request, *result);
-  {
-    GARUDA_TRY_ASSIGN(auto const lane, open_lane(request, &run->recorder));
-    auto& context = lane->context();
-    auto const& control = request.options.control;
-    auto const expected = request.options.expected_rows;
-    if (sides.by_pairs) {
-      GARUDA_TRY(join_by_pairs(context, sides, request, way, &run->recorder, result.get()));
-    } else if (sides.parts.pairs) {
-      GARUDA_TRY(join_pairs(context, sides, expected, way, control, *result));
-    } else {
-      GARUDA_TRY(join_marks(context, sides, way, control, *result));
-    }
-  }
+  GARUDA_TRY(join_sides(request, sides, way, run->recorder, result.get()));
   RunStats inputs;
   inputs.rows_left = sides.left.table().rows;
   inputs.rows_right = sides.right.table().rows;
@@ -289,13 +285,7 @@ Result<std::unique_ptr<JoinResult>> join_device_tables(resolve::JoinRequest cons
 Result<std::uint64_t> count_device_tables(resolve::JoinRequest const& request, compute::ResidentJoinWay const& way,
                                           contract::StatsSink& stats) {
   GARUDA_TRY_ASSIGN(auto const sides, moved_sides(request, true));
-  GARUDA_TRY_ASSIGN(auto const lane, open_lane(request, &stats));
-  auto& context = lane->context();
-  auto const& control = request.options.control;
-  if (sides.by_pairs) return join_by_pairs(context, sides, request, way, &stats, nullptr);
-  if (!sides.parts.pairs) return count_marked(context, sides, way, control);
-  if (way.method == JoinMethod::bitmap) return count_by_bitmap(context, sides, way, control);
-  return count_pairs(context, sides, request.options.expected_rows, way, control);
+  return join_sides(request, sides, way, stats, nullptr);
 }
 
 }  // namespace garuda::device

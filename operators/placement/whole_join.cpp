@@ -39,7 +39,8 @@ constexpr std::uint64_t kRanges = 8;
 constexpr std::uint64_t kLeastRangeRows = std::uint64_t{1} << 20;
 constexpr std::uint64_t kStreamedBatchRows = std::uint64_t{1} << 23;
 
-/// Both tables, with the columns that the join reads, on a device, or outlines of them. The request refers to them.
+/// Both tables, with the columns that the join reads, on a device, or laid out without memory there. The request refers
+/// to them.
 struct TablesThere {
   std::vector<DeviceTable> tables;  ///< left, right
   resolve::JoinRequest request;
@@ -49,7 +50,7 @@ struct TablesThere {
 Result<TablesThere> request_there(resolve::JoinRequest request, std::vector<DeviceTable> tables) {
   request.left = tables[0].view();
   request.right = tables[1].view();
-  // Left rows alone of host tables come in their order.
+  // Joins without pairs give the left rows of host tables in their order.
   request.spec.ordered = request.spec.ordered || !request.columns.parts.pairs;
   GARUDA_TRY_ASSIGN(request.columns,
                     resolve::resolve_join(request.left.schema(), request.right.schema(), request.spec));
@@ -88,8 +89,8 @@ void add_strings(device::DeviceTableState const& table, device::Strings const& s
   size.bytes += table.rows * materialize::kWordBytes;
 }
 
-/// Outlines of both tables. Errors: usage, limit_exceeded for columns that the device does not hold.
-Result<TablesThere> outline(contract::JoinInquiry const& inquiry, UploadSize& size) {
+/// Lays out both tables. Errors: usage, limit_exceeded for columns that the device does not hold.
+Result<TablesThere> lay_out(contract::JoinInquiry const& inquiry, UploadSize& size) {
   auto const& request = *inquiry.shape.tables;
   device::TableDevice device;
   device.info = inquiry.facts().info;
@@ -177,8 +178,8 @@ std::uint64_t join_bytes(compute::ResidentJoinShape const& shape, compute::Resid
   return numbered + static_cast<std::uint64_t>(kJoinCopies * moved + rows * row_bytes);
 }
 
-/// The strategies that the tuning allows, priced for so many `matches`. `request`: of tables of a device, or of
-/// outlines of such, whose keys are not looked at.
+/// Offers the strategies that the tuning allows, priced for so many `matches`. `request` is about tables of a device,
+/// or tables that are laid out for one, whose keys are not looked at.
 Result<std::vector<contract::JoinOffer>> offer_strategies(contract::JoinInquiry const& inquiry,
                                                           resolve::JoinRequest const& request, double matches) {
   auto const& asked = inquiry.options.tuning;
@@ -214,7 +215,7 @@ Result<std::vector<contract::JoinOffer>> offer_upload(contract::JoinInquiry cons
   GARUDA_TRY(check_uploaded(*shape.tables));
   GARUDA_TRY(check_placement(facts, inquiry.options.tuning.placement));
   UploadSize size;
-  GARUDA_TRY_ASSIGN(auto const there, outline(inquiry, size));
+  GARUDA_TRY_ASSIGN(auto const there, lay_out(inquiry, size));
   auto const matches = std::max(shape.expected_matches, shape.left.matched);
   GARUDA_TRY_ASSIGN(auto offers, offer_strategies(inquiry, there.request, matches));
   auto const row_bytes = down_row_bytes(there);
