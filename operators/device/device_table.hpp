@@ -55,7 +55,7 @@ struct DeviceTableState {
     vk::Buffer numbers;
     vk::Buffer entries;
   };
-  /// Of a column's values, which never change.
+  /// Facts of a column's values, which never change.
   struct Values {
     Column column;
     compute::ValueRange range;                 ///< of values of up to 64 bits
