@@ -346,7 +346,7 @@ class Report {
     plans_.push_back({{"cell", cell.id},
                       {"path", to_string(plan->path)},
                       {"device", plan->device},
-                      {"estimated_ns", std::round(plan->estimated.estimated_ns)}});
+                      {"estimated_ns", std::round(plan->estimated_ns)}});
   }
 
   /// How much longer a plan's choice took than the best of what it could have taken; null where it was not measured.

@@ -54,7 +54,7 @@ struct Phase {
 /// Phases in the order of the estimate, then those that were not estimated.
 std::vector<Phase> phases_of(RunStats const& stats, Plan const& plan) {
   std::vector<Phase> phases;
-  for (auto const& [name, ns] : plan.estimated.phases_ns) phases.push_back({name, ns, {}});
+  for (auto const& [name, ns] : plan.phases_ns) phases.push_back({name, ns, {}});
   auto const find = [&](std::string_view name) { return std::ranges::find(phases, name, &Phase::name); };
   for (auto const& measured : stats.phases) {
     auto found = find(measured.name);
@@ -85,8 +85,7 @@ std::string stats_table(RunStats const& stats, Plan const& plan, FileTimes const
   text +=
       fmt::format("engine  made in {} ms, device opened in {} ms, {} ms waited for\n", milliseconds(times.engine_ns),
                   milliseconds(times.device_open_ns), milliseconds(times.engine_wait_ns));
-  text +=
-      fmt::format("estimated {} ms, without reading and writing files\n", estimate_text(plan.estimated.estimated_ns));
+  text += fmt::format("estimated {} ms, without reading and writing files\n", estimate_text(plan.estimated_ns));
   text += fmt::format("{:<16}{:>14}{:>14}{:>16}{:>16}{:>10}\n", "phase", "ms", "estimated", "items", "bytes", "GB/s");
   auto const add_row = [&](std::string const& name, PhaseStats const& measured, std::string const& estimated) {
     text += fmt::format("{:<16}{:>14}{:>14}{:>16}{:>16}{:>10}\n", name, milliseconds(measured.ns), estimated,
@@ -115,7 +114,7 @@ std::string stats_json(RunStats const& stats, Plan const& plan, FileTimes const&
     if (phase.estimated_ns)
       estimates.push_back(Json{{"name", phase.name}, {"ns", *phase.estimated_ns}, {"measured_ns", phase.total().ns}});
   object["plan"] = Json::parse(to_json(plan));
-  object["estimated"] = Json{{"total_ns", plan.estimated.estimated_ns}, {"phases", std::move(estimates)}};
+  object["estimated"] = Json{{"total_ns", plan.estimated_ns}, {"phases", std::move(estimates)}};
   object["engine_ns"] = times.engine_ns;
   object["device_open_ns"] = times.device_open_ns;
   object["engine_wait_ns"] = times.engine_wait_ns;

@@ -28,12 +28,15 @@ struct Candidate {
   std::vector<std::pair<std::string, double>> phases_ns;  ///< estimate by phase
 };
 
-/// The decision for one call. Printable with to_string, to_json.
-struct Plan {
-  Path path = Path::cpu;
-  std::string device;  ///< name of the device; "cpu" on the CPU path
-  std::string driver;  ///< driver name and version
-  std::string reason;
+/// The decision for one operator of a query and, as its inputs, for those that feed it: a tree, whose leaves are
+/// tables. Path, device, strategy and estimate are those of the candidate that was chosen. Printable with to_string,
+/// to_json.
+struct Plan : Candidate {
+  std::string operation;        ///< "join", "group-by" or "table"
+  double estimated_rows = 0;    ///< of the result, about; 0: not known, or rows are only counted
+  std::vector<Plan> inputs;     ///< of a join the left and the right one
+  bool on_device = false;       ///< a device does the work, else the host's threads
+  std::string driver;           ///< driver name and version
   std::uint32_t key_bits = 32;  ///< 32 or 64; 0: several words, or no keys
   std::uint32_t radix_bits = 0;
   std::uint32_t radix_shift = 0;  ///< first key bit of the raw digit
@@ -44,7 +47,6 @@ struct Plan {
   std::string tuning;              ///< the choices, as --tuning would spell them
   std::uint64_t device_bytes = 0;  ///< planned device memory
   std::uint64_t host_bytes = 0;    ///< planned host memory beside the inputs
-  Candidate estimated;             ///< the candidate that was chosen, with its estimate by phase
   std::vector<Candidate> candidates;
   std::vector<std::pair<std::string, std::string>> details;  ///< what the operator decided of its own: name, value
   std::vector<std::string> notes;  ///< passes that run differently than asked for or usual, and why

@@ -57,6 +57,9 @@ struct RunOptions {
   /// Rows of the result, about, for tables on a device; 0: estimated from a sample. A wrong number costs time only.
   std::uint64_t expected_rows = 0;
   Control control;
+
+  /// Whether no path is asked for, so that the planner picks one.
+  bool picks_path() const noexcept { return path == Path::automatic; }
 };
 
 /// The rows of a result in batches, produced while they are read; work goes on in the background between calls.

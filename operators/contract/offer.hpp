@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
@@ -26,14 +27,20 @@ enum class TableSource : std::uint8_t {
   ranges,    ///< likewise, but the probe side goes there in ranges, and earlier ones are joined meanwhile
 };
 
-/// One strategy to run a query, whichever operator's. It is plain data: PathRow has the functions that run it.
+/// One strategy to run a query, whichever operator's. PathRow has the functions that run it.
 struct Offer {
+  Offer() = default;
+  Offer(Offer const&) = default;
+  Offer(Offer&&) = default;
+  Offer& operator=(Offer const&) = default;
+  Offer& operator=(Offer&&) = default;
+  virtual ~Offer() = default;
+
   Candidate candidate;
   TableSource source = TableSource::slices;
   std::optional<std::size_t> device;  ///< index into the devices; nullopt: the host
   bool can_run = true;
-  bool asks_permission = false;  ///< see PathRow
-  std::uint32_t key_bits = 32;   ///< as Plan has it, like all that follows
+  std::uint32_t key_bits = 32;  ///< as Plan has it, like all that follows
   std::uint32_t radix_bits = 0;
   std::uint32_t lanes = 1;
   std::uint64_t slice_rows = kMaxPassRows;
@@ -56,11 +63,8 @@ struct GroupByOffer : Offer {
   Grouping grouping = Grouping::slices;  ///< others than slices: the path's WholeGroupBy takes the table
 };
 
-/// What a path is asked to offer for: on one device, or on the host.
-template <class Shape, class Options>
-struct Inquiry {
-  Shape const& shape;
-  Options const& options;
+/// Where a query may run that a path is asked about: on one device, or on the host.
+struct Place {
   Machine const& machine;
   rates::HostRates const& host;          ///< of so many threads as the query has
   std::optional<std::size_t> device;     ///< nullopt: the host
@@ -69,6 +73,13 @@ struct Inquiry {
   DeviceFacts const& facts() const { return machine.devices.at(*device); }
   /// A software device that nobody asked for is priced one way only: a query of a few rows takes as long as pricing.
   bool is_idle() const { return facts().is_software() && requested != device; }
+};
+
+/// What a path is asked to offer for.
+template <class Shape, class Options>
+struct Inquiry : Place {
+  Shape const& shape;
+  Options const& options;
 };
 using JoinInquiry = Inquiry<JoinShape, JoinOptions>;
 using GroupByInquiry = Inquiry<GroupByShape, GroupByOptions>;
@@ -90,12 +101,11 @@ void add_phases(Candidate& candidate, std::vector<std::pair<std::string, double>
 /// "measured rates", or "rates assumed of a discrete device, not calibrated".
 std::string source_of(DeviceFacts const& facts);
 
-/// The same of the host: "measured rates, 2 threads".
+/// "measured rates, 2 threads", or "assumed rates, 2 threads", of the host.
 std::string source_of_host(Machine const& machine, std::uint32_t threads);
 
 /// Host memory that a query may take; 0: not known.
-template <class Shape>
-std::uint64_t most_host_bytes(Shape const& shape, RunOptions const& options) {
+inline std::uint64_t most_host_bytes(QueryShape const& shape, RunOptions const& options) noexcept {
   return options.memory_limit_bytes != 0 ? options.memory_limit_bytes : shape.free_host_bytes / 4 * 3;
 }
 

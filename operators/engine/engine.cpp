@@ -123,7 +123,7 @@ struct Engine::Impl final : contract::DeviceSet {
     }
     bool const has_gpu = std::ranges::any_of(
         devices(), [](DeviceInfo const& info) { return info.usable && info.kind != DeviceKind::cpu; });
-    if (run.path == Path::automatic && (run.allow_cuda || !has_gpu)) (void)find_devices(true);
+    if (run.picks_path() && (run.allow_cuda || !has_gpu)) (void)find_devices(true);
     return {};
   }
 
@@ -212,7 +212,7 @@ struct Engine::Impl final : contract::DeviceSet {
   }
 
   void calibrate_in_background(RunOptions const& run) {
-    if (run.path != Path::automatic || !created_with.calibrate_in_background) return;
+    if (!run.picks_path() || !created_with.calibrate_in_background) return;
     std::call_once(background_once, [this] {
       if (!may_calibrate()) return;
       auto work = missing();
@@ -237,7 +237,7 @@ struct Engine::Impl final : contract::DeviceSet {
   Result<Plan> explain(TableView left, TableView right, JoinSpec const& spec, JoinOptions const& join_options,
                        bool counts) {
     GARUDA_TRY_ASSIGN(auto request, resolve(left, right, spec, join_options));
-    if (join_options.path == Path::automatic) (void)find_devices(true);
+    if (join_options.picks_path()) (void)find_devices(true);
     return join::explain_hash_join(std::move(request), counts);
   }
 
@@ -354,7 +354,7 @@ Result<std::unique_ptr<GroupByResult>> Engine::group_by(TableView table, GroupBy
 
 Result<Plan> Engine::explain_group_by(TableView table, GroupBySpec const& spec, GroupByOptions const& options) {
   GARUDA_TRY_ASSIGN(auto request, impl_->resolve(table, spec, options));
-  if (options.path == Path::automatic) (void)impl_->find_devices(true);
+  if (options.picks_path()) (void)impl_->find_devices(true);
   return group_by::explain_group_by(std::move(request));
 }
 

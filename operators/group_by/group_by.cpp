@@ -24,15 +24,15 @@ PartitionedGroupBy::~PartitionedGroupBy() { run_->abandoned = true; }
 Result<std::unique_ptr<PartitionedGroupBy>> PartitionedGroupBy::prepare(resolve::GroupByRequest const& request,
                                                                         PlannedGroupBy planned,
                                                                         std::unique_ptr<run::QueryRun> run) {
-  GARUDA_EXPECTS(!planned.plan.takes_whole());
+  GARUDA_EXPECTS(!planned.chosen.offer.takes_whole());
   std::unique_ptr<PartitionedGroupBy> groups(new PartitionedGroupBy(request, std::move(run)));
-  groups->plan_ = std::move(planned.plan);
-  groups->path_ = plan::find_path(groups->plan_.plan.path);
+  groups->chosen_ = std::move(planned.chosen);
+  groups->path_ = plan::find_path(groups->chosen_.plan.path);
   groups->values_ = std::move(planned.values);
   for (std::size_t c = 0; c < groups->values_.size(); ++c)
     groups->columns_.states[c].order = groups->values_[c].order();
   groups->encoded_ = std::move(planned.keys);
-  if (groups->plan_.grouping != Grouping::slices) {
+  if (groups->chosen_.offer.grouping != Grouping::slices) {
     groups->decoder_ = key_decoder(request, groups->encoded_);
     GARUDA_TRY(groups->open_whole());
   }
@@ -50,7 +50,7 @@ Result<void> PartitionedGroupBy::open_whole() {
   auto table = whole_table(table_, columns_.states, values_, encoded_);
   table.values = this;
   table.wants_first_rows = columns_.keys.empty() || wants_order_ || !decoder_;
-  contract::WholeGroupByOptions const options{plan_.grouping, &options_.control, &run_->recorder};
+  contract::WholeGroupByOptions const options{chosen_.offer.grouping, &options_.control, &run_->recorder};
   GARUDA_TRY_ASSIGN(whole_, run_->arena.execute([&] { return path_->group_by.open_whole(table, options); }));
   if (whole_ != nullptr) {
     num_tasks_ = whole_->num_parts();
@@ -65,7 +65,7 @@ Result<void> PartitionedGroupBy::open_slices(partition::RadixDigit digit) {
   decoder_.reset();
   GARUDA_TRY(run_->arena.execute([&] { return keys::gather_words(encoded_, options_.control); }));
   GARUDA_TRY(partition_keys(digit));
-  tasks_ = cut_group_tasks(keys_.offsets(), plan_.plan.slice_rows);
+  tasks_ = cut_group_tasks(keys_.offsets(), chosen_.plan.slice_rows);
   num_tasks_ = tasks_.size();
   return open_path();
 }
@@ -80,17 +80,17 @@ Result<void> PartitionedGroupBy::partition_keys(partition::RadixDigit digit) {
   GARUDA_TRY_ASSIGN(keys_, run_->arena.execute([&] {
     return PartitionedGroupKeys::partition(std::move(encoded_), digit, options_.control);
   }));
-  if (digit.bits > 0) timer.count(2 * rows * (std::max(plan_.plan.key_bits, 32U) / 8 + 4), rows);
+  if (digit.bits > 0) timer.count(2 * rows * (std::max(chosen_.plan.key_bits, 32U) / 8 + 4), rows);
   run_->recorder.max_counter("partitions", keys_.offsets().size() - 1);
   return {};
 }
 
 Result<void> PartitionedGroupBy::open_path() {
   contract::GroupByBackendOptions backend;
-  backend.tuning = plan_.tuning;
-  backend.lanes = plan_.plan.lanes;
-  backend.expected_groups = plan_.slice_groups;
-  backend.key_bits = plan_.plan.key_bits;
+  backend.tuning = chosen_.offer.tuning;
+  backend.lanes = chosen_.plan.lanes;
+  backend.expected_groups = chosen_.slice_groups;
+  backend.key_bits = chosen_.plan.key_bits;
   backend.num_words = keys_.num_words();
   for (auto const& state : columns_.states)
     if (state.kind != contract::ValueKind::bytes)
@@ -100,9 +100,9 @@ Result<void> PartitionedGroupBy::open_path() {
   backend.control = &options_.control;
   backend.stats = &run_->recorder;
   contract::OpenDevice* device = nullptr;
-  if (plan_.device) {
+  if (chosen_.offer.device) {
     run::PhaseTimer const opening(run_->recorder, "open device");
-    GARUDA_TRY_ASSIGN(device, devices_->open(*plan_.device));
+    GARUDA_TRY_ASSIGN(device, devices_->open(*chosen_.offer.device));
   }
   GARUDA_TRY_ASSIGN(backend_, path_->group_by.open(device, backend));
   return {};
@@ -111,10 +111,10 @@ Result<void> PartitionedGroupBy::open_path() {
 void PartitionedGroupBy::start_lanes() {
   if (whole_ != nullptr && write_ && std::ranges::none_of(columns_.states, &resolve::StateColumn::has_lists)) {
     auto const groups = std::max<std::uint64_t>(encoded_.estimated_groups / num_tasks_, 1);
-    parts_at_once_ = std::clamp<std::size_t>(kBatchGroups / groups, 1, num_tasks_ / (4 * plan_.plan.lanes) + 1);
+    parts_at_once_ = std::clamp<std::size_t>(kBatchGroups / groups, 1, num_tasks_ / (4 * chosen_.plan.lanes) + 1);
     num_tasks_ = (num_tasks_ + parts_at_once_ - 1) / parts_at_once_;
   }
-  auto const lanes = plan_.plan.lanes;
+  auto const lanes = chosen_.plan.lanes;
   // In an arena of all threads lanes would wait for places that its workers hold.
   auto const working = static_cast<std::uint32_t>(std::clamp<std::size_t>(num_tasks_, 1, lanes));
   for (std::uint32_t lane = 0; lane < lanes; ++lane)
@@ -123,7 +123,7 @@ void PartitionedGroupBy::start_lanes() {
   auto work = [this](std::uint32_t lane, std::size_t task, Emit const& emit) {
     return whole_ != nullptr ? emit_parts(lane, task, emit) : group_slice(lane, tasks_[task], emit);
   };
-  scheduler_ = std::make_unique<GroupScheduler>(num_tasks_, lanes, 2 * plan_.plan.chunk_rows,
+  scheduler_ = std::make_unique<GroupScheduler>(num_tasks_, lanes, 2 * chosen_.plan.chunk_rows,
                                                 static_cast<std::uint64_t>(table_.num_rows()), std::move(work));
 }
 
@@ -245,7 +245,7 @@ Result<std::optional<GroupedPiece>> PartitionedGroupBy::next_partition() {
 }
 
 RunStats PartitionedGroupBy::stats(std::uint64_t rows_out) const {
-  auto stats = run_->stats(plan_.plan);
+  auto stats = run_->stats(chosen_.plan);
   stats.rows = static_cast<std::uint64_t>(table_.num_rows());
   stats.rows_out = rows_out;
   return stats;

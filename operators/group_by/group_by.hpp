@@ -64,7 +64,7 @@ class PartitionedGroupBy final : private contract::TableValues {
   /// after the last. The lanes start with the first call. Without keys there is one group, even of no rows. Blocks.
   Result<std::optional<GroupedPiece>> next_partition();
 
-  Plan plan() const { return run_->recorder.with_notes(plan_.plan); }
+  Plan plan() const { return run_->recorder.with_notes(chosen_.plan); }
   RunStats stats(std::uint64_t rows_out) const;
   Control const& control() const noexcept { return options_.control; }
   oneapi::tbb::task_arena& arena() noexcept { return run_->arena; }
@@ -73,7 +73,7 @@ class PartitionedGroupBy final : private contract::TableValues {
   resolve::ResolvedGroupBy const& columns() const noexcept { return columns_; }
   /// Makes keys of the groups' key words; nullptr: keys are gathered from the groups' first rows.
   keys::KeyDecoder const* decoder() const noexcept { return decoder_ ? &*decoder_ : nullptr; }
-  std::uint64_t chunk_rows() const noexcept { return plan_.plan.chunk_rows; }
+  std::uint64_t chunk_rows() const noexcept { return chosen_.plan.chunk_rows; }
 
  private:
   using GroupScheduler = run::BasicLaneScheduler<GroupedPiece>;
@@ -103,7 +103,7 @@ class PartitionedGroupBy final : private contract::TableValues {
   GroupByOptions options_;
   contract::DeviceSet* devices_;
   bool wants_order_;
-  plan::GroupByPlan plan_;
+  plan::GroupByPlan chosen_;
   contract::PathRow const* path_ = nullptr;
   std::vector<ValueReader> values_;
   keys::EncodedGroupKeys encoded_;                 // of a whole table; those of slices are in keys_

@@ -201,25 +201,26 @@ Result<plan::GroupByPlan> plan(resolve::GroupByRequest const& request, contract:
                     plan::plan_group_by(shape, plan::machine_of(*request.devices, shape.threads), request.options));
   auto& notes = planned.plan.notes;
   notes.insert(notes.end(), request.notes.begin(), request.notes.end());
+  planned.plan.inputs.push_back(plan::plan_of_table(*request.devices, shape.resident_on, request.table.num_rows()));
   return planned;
 }
 
 /// A plan without a look at the table, if there is one: of the path that was asked for, or of a table on a device.
 Result<std::optional<plan::GroupByPlan>> plan_unseen(resolve::GroupByRequest const& request, std::uint32_t threads) {
   auto shape = outline_of(request, threads);
-  if (request.options.path == Path::automatic && !shape.resident_on) return std::nullopt;
+  if (request.options.picks_path() && !shape.resident_on) return std::nullopt;
   shape.is_unseen = true;
   GARUDA_TRY_ASSIGN(auto planned, plan(request, shape));
-  return planned.takes_whole() ? std::optional(std::move(planned)) : std::nullopt;
+  return planned.offer.takes_whole() ? std::optional(std::move(planned)) : std::nullopt;
 }
 
 /// One that needs no more than the sample, which leaves rows out.
 std::optional<plan::GroupByPlan> plan_sampled(resolve::GroupByRequest const& request, SampledGroupBy const& sampled,
                                               std::uint32_t threads) {
-  if (request.options.path != Path::automatic || !sampled.keys || !sampled.keys->is_partial()) return std::nullopt;
+  if (!request.options.picks_path() || !sampled.keys || !sampled.keys->is_partial()) return std::nullopt;
   auto const outline = sampled.keys->outline(request.options.tuning.keys);
   auto planned = plan(request, shape_of(request, outline, sampled.values, threads));
-  return planned && planned->takes_whole() ? std::optional(std::move(*planned)) : std::nullopt;
+  return planned && planned->offer.takes_whole() ? std::optional(std::move(*planned)) : std::nullopt;
 }
 
 }  // namespace
@@ -243,7 +244,7 @@ Result<PlannedGroupBy> plan_request(resolve::GroupByRequest const& request, run:
     if (is_open) early = plan_sampled(request, *sampled, threads);
   }
   if (early) {
-    planned.plan = std::move(*early);
+    planned.chosen = std::move(*early);
     return planned;
   }
   planned.values = std::move(sampled->values);
@@ -257,16 +258,16 @@ Result<PlannedGroupBy> plan_request(resolve::GroupByRequest const& request, run:
   }
   auto shape = shape_of(request, outline, planned.values, threads);
   shape.is_encoded = outline.has_value();
-  GARUDA_TRY_ASSIGN(planned.plan, plan(request, shape));
-  if (planned.plan.takes_whole()) return planned;
-  if (planned.plan.grouping != Grouping::direct) {
+  GARUDA_TRY_ASSIGN(planned.chosen, plan(request, shape));
+  if (planned.chosen.offer.takes_whole()) return planned;
+  if (planned.chosen.offer.grouping != Grouping::direct) {
     run::PhaseTimer const timer(run.recorder, "encode");
     GARUDA_TRY(run.arena.execute([&] { return keys::gather_words(planned.keys, control); }));
   }
-  auto& printable = planned.plan.plan;
+  auto& printable = planned.chosen.plan;
   describe_keys(request, planned.keys, printable);
   describe_aggregates(request.columns, printable);
-  if (planned.plan.grouping != Grouping::slices || request.columns.keys.empty()) return planned;
+  if (planned.chosen.offer.grouping != Grouping::slices || request.columns.keys.empty()) return planned;
   run::PhaseTimer const timer(run.recorder, "partition");
   GARUDA_TRY_ASSIGN(planned.digit, run.arena.execute([&]() -> Result<partition::RadixDigit> {
     return choose_slice_digit(planned.keys, printable.radix_bits, control);

@@ -20,7 +20,7 @@ namespace garuda::group_by {
 struct PlannedGroupBy {
   keys::EncodedGroupKeys keys;      ///< without key columns: empty
   std::vector<ValueReader> values;  ///< a state column each
-  plan::GroupByPlan plan;
+  plan::GroupByPlan chosen;
   partition::RadixDigit digit;  ///< of slices
 };
 

@@ -1,4 +1,5 @@
-// Group-bys by whichever way is the cheapest: the table whole on a device, or brought to the path that was planned.
+// Group-bys by whichever strategy is the cheapest: the table whole on a device, or brought to the path that was
+// planned.
 #include <fmt/format.h>
 
 #include <memory>
@@ -53,12 +54,12 @@ Result<std::unique_ptr<GroupByResult>> group_by(resolve::GroupByRequest request)
   auto run = std::make_unique<run::QueryRun>(request.options);
   GARUDA_TRY(cut_products(request, *run));
   GARUDA_TRY_ASSIGN(auto planned, plan_request(request, *run));
-  auto const& offer = planned.plan;
+  auto const& [offer, plan, slice_groups] = planned.chosen;
   if (!offer.takes_whole()) {
     GARUDA_TRY_ASSIGN(auto groups, PartitionedGroupBy::prepare(request, std::move(planned), std::move(run)));
     return grouped_result(request, std::move(groups));
   }
-  auto grouped = plan::find_path(offer.plan.path)->group_by.group_whole(request, offer, offer.plan);
+  auto grouped = plan::find_path(plan.path)->group_by.group_whole(request, offer, plan);
   auto& placement = request.options.tuning.placement;
   bool const is_forced = placement == Placement::device || request.table.resident() != nullptr;
   if (grouped || is_forced || !contract::is_shortage(grouped.error())) return grouped;
@@ -72,7 +73,7 @@ Result<Plan> explain_group_by(resolve::GroupByRequest request) {
   run::QueryRun run(request.options);
   GARUDA_TRY(cut_products(request, run));
   GARUDA_TRY_ASSIGN(auto planned, plan_request(request, run));
-  return std::move(planned.plan.plan);
+  return std::move(planned.chosen.plan);
 }
 
 }  // namespace garuda::group_by

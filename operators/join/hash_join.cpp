@@ -54,17 +54,17 @@ PartitionedJoin::~PartitionedJoin() { run_->abandoned = true; }
 Result<std::unique_ptr<PartitionedJoin>> PartitionedJoin::prepare(resolve::JoinRequest const& request,
                                                                   PlannedJoin planned,
                                                                   std::unique_ptr<run::QueryRun> run) {
-  GARUDA_EXPECTS(!planned.plan.takes_whole());
+  GARUDA_EXPECTS(!planned.chosen.offer.takes_whole());
   std::unique_ptr<PartitionedJoin> join(new PartitionedJoin(request, std::move(run)));
-  join->plan_ = std::move(planned.plan);
-  join->path_ = plan::find_path(join->plan_.plan.path);
+  join->chosen_ = std::move(planned.chosen);
+  join->path_ = plan::find_path(join->chosen_.plan.path);
   join->keyless_ = planned.condition;
   join->output_ = planned.output;
   if (planned.output == JoinOutput::rows && !join->feeding().makes_batches) join->output_ = JoinOutput::pairs;
   auto const expected_matches = planned.expected_matches;
   GARUDA_TRY(join->place_sides(std::move(planned)));
-  join->sliced_ = cut_tasks(join->left(), join->right(), join->plan_.plan, join->feeding(), join->plan_.tuning.build,
-                            expected_matches);
+  join->sliced_ = cut_tasks(join->left(), join->right(), join->chosen_.plan, join->feeding(),
+                            join->chosen_.offer.tuning.build, expected_matches);
   GARUDA_TRY(join->open_path(expected_matches));
   return join;
 }
@@ -94,9 +94,9 @@ TestedJoin PartitionedJoin::tested_join() {
   constexpr std::uint64_t kFewestPairs = 1'024;
   constexpr std::uint64_t kMostKeptPairs = std::uint64_t{1} << 22;  // 32 MiB a lane
   auto const window =
-      std::clamp(plan_.plan.chunk_rows, kFewestPairs, feeding().makes_batches ? kLanePairs : kDevicePairs);
+      std::clamp(chosen_.plan.chunk_rows, kFewestPairs, feeding().makes_batches ? kLanePairs : kDevicePairs);
   // An eighth of a limit for all lanes.
-  auto const limit = options_.memory_limit_bytes / (8 * sizeof(contract::RowPair) * plan_.plan.lanes);
+  auto const limit = options_.memory_limit_bytes / (8 * sizeof(contract::RowPair) * chosen_.plan.lanes);
   return {sides_.condition(),
           sides_.tested(Side::left),
           sides_.tested(Side::right),
@@ -112,16 +112,16 @@ TestedJoin PartitionedJoin::tested_join() {
 Result<void> PartitionedJoin::open_path(double expected_matches) {
   if (columns_.condition && keyless_ == nullptr) tested_.emplace(tested_join());
   contract::BackendOptions backend;
-  backend.tuning = plan_.tuning;
-  backend.lanes = plan_.plan.lanes;
-  backend.key_bits = plan_.plan.key_bits;
+  backend.tuning = chosen_.offer.tuning;
+  backend.lanes = chosen_.plan.lanes;
+  backend.key_bits = chosen_.plan.key_bits;
   // Whoever only counts, or only marks, looks up once, unless a condition is tested on the pairs.
   backend.keeps_matches = tested_ || (output_ == JoinOutput::count ? marks_.any() : output_ != JoinOutput::marks);
   backend.pairs_wanted = tested_ || wants_pairs();
   backend.pairs_of_row =
       expected_matches / static_cast<double>(std::max<std::uint64_t>({left().num_rows(), right().num_rows(), 1}));
   backend.device_memory_limit_bytes = options_.device_memory_limit_bytes;
-  backend.rates = plan_.rates;
+  backend.rates = chosen_.rates;
   backend.control = &options_.control;
   backend.stats = &run_->recorder;
   for (auto const& slice : sliced_.slices) {
@@ -129,9 +129,9 @@ Result<void> PartitionedJoin::open_path(double expected_matches) {
     backend.max_right_rows = std::max(backend.max_right_rows, slice.right.size());
   }
   contract::OpenDevice* device = nullptr;
-  if (plan_.device) {
+  if (chosen_.offer.device) {
     run::PhaseTimer const opening(run_->recorder, "open device");
-    GARUDA_TRY_ASSIGN(device, devices_->open(*plan_.device));
+    GARUDA_TRY_ASSIGN(device, devices_->open(*chosen_.offer.device));
   }
   if (keyless_ != nullptr) {
     GARUDA_TRY_ASSIGN(condition_backend_, path_->condition_join.open(device, backend, *keyless_));
@@ -142,7 +142,7 @@ Result<void> PartitionedJoin::open_path(double expected_matches) {
 }
 
 SinkContext PartitionedJoin::sink_context() const {
-  return {left(), right(), plan_.plan.chunk_rows, options_.control, run_->recorder};
+  return {left(), right(), chosen_.plan.chunk_rows, options_.control, run_->recorder};
 }
 
 Result<std::uint64_t> PartitionedJoin::count() {
@@ -199,7 +199,7 @@ Result<std::optional<Batch>> PartitionedJoin::next_batch() {
 /// loops.
 template <class Scheduler, class SinkOf>
 std::unique_ptr<Scheduler> PartitionedJoin::start_lanes(SinkOf sink_of) {
-  auto const lanes = plan_.plan.lanes;
+  auto const lanes = chosen_.plan.lanes;
   if (feeding().forks)
     for (std::uint32_t lane = 0; lane < lanes; ++lane)
       lane_arenas_.push_back(
@@ -213,7 +213,7 @@ std::unique_ptr<Scheduler> PartitionedJoin::start_lanes(SinkOf sink_of) {
   constexpr std::uint64_t kMany = std::uint64_t{1} << 31;  // products of no more stay within 64 bits
   auto const left_rows = std::min(table_rows(Side::left), kMany);
   auto const right_rows = std::min(table_rows(Side::right), kMany);
-  auto const waiting = contract::waiting_chunks(options_.memory_limit_bytes, lanes) * plan_.plan.chunk_rows;
+  auto const waiting = contract::waiting_chunks(options_.memory_limit_bytes, lanes) * chosen_.plan.chunk_rows;
   return std::make_unique<Scheduler>(sliced_.num_tasks(), lanes, waiting,
                                      left_rows * right_rows + left_rows + right_rows, std::move(work));
 }
@@ -268,7 +268,7 @@ void PartitionedJoin::report_progress() {
 }
 
 RunStats PartitionedJoin::stats(std::uint64_t rows_out) const {
-  auto stats = run_->stats(plan_.plan);
+  auto stats = run_->stats(chosen_.plan);
   stats.rows_left = table_rows(Side::left);
   stats.rows_right = table_rows(Side::right);
   stats.rows_out = rows_out;

@@ -74,11 +74,11 @@ class PartitionedJoin {
   /// count. Call once a side.
   Result<UnmatchedRows> unmatched_rows(Side side);
 
-  Plan plan() const { return run_->recorder.with_notes(plan_.plan); }
+  Plan plan() const { return run_->recorder.with_notes(chosen_.plan); }
   RunStats stats(std::uint64_t rows_out) const;
   oneapi::tbb::task_arena& arena() noexcept { return run_->arena; }
   run::RunRecorder& recorder() noexcept { return run_->recorder; }
-  std::uint64_t chunk_rows() const noexcept { return plan_.plan.chunk_rows; }
+  std::uint64_t chunk_rows() const noexcept { return chosen_.plan.chunk_rows; }
 
  private:
   PartitionedJoin(resolve::JoinRequest const& request, std::unique_ptr<run::QueryRun> run);
@@ -110,7 +110,7 @@ class PartitionedJoin {
   JoinOutput output_ = JoinOutput::rows;
   contract::DeviceSet* devices_;
   std::shared_ptr<expr::PairCondition const> keyless_;  // of a join without keys
-  plan::JoinPlan plan_;
+  plan::JoinPlan chosen_;
   contract::PathRow const* path_ = nullptr;
   PlacedSides sides_;
   SideMarks marks_;

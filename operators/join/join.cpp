@@ -99,9 +99,9 @@ Result<std::unique_ptr<JoinResult>> hash_join(resolve::JoinRequest request) {
   if (is_ordered_by_ranges(request)) return ordered_join(std::move(request));
   auto run = std::make_unique<run::QueryRun>(request.options);
   GARUDA_TRY_ASSIGN(auto planned, plan_request(request, JoinOutput::rows, *run));
-  auto const& offer = planned.plan;
+  auto const& [offer, plan, rates] = planned.chosen;
   if (!offer.takes_whole()) return gathered_join(request, std::move(planned), std::move(run));
-  auto joined = plan::find_path(offer.plan.path)->join.join_whole(request, offer, offer.plan);
+  auto joined = plan::find_path(plan.path)->join.join_whole(request, offer, plan);
   return !joined && take_slices(request, joined.error()) ? hash_join(std::move(request)) : std::move(joined);
 }
 
@@ -110,8 +110,8 @@ Result<Engine::Counted> hash_join_count(resolve::JoinRequest request) {
   request.options.tuning = counting_tuning(request.options.tuning, request.spec.where.has_value());
   auto run = std::make_unique<run::QueryRun>(request.options);
   GARUDA_TRY_ASSIGN(auto planned, plan_request(request, JoinOutput::count, *run));
-  if (auto const& offer = planned.plan; offer.takes_whole()) {
-    auto counted = plan::find_path(offer.plan.path)->join.count_whole(request, offer, offer.plan);
+  if (auto const& [offer, plan, rates] = planned.chosen; offer.takes_whole()) {
+    auto counted = plan::find_path(plan.path)->join.count_whole(request, offer, plan);
     return !counted && take_slices(request, counted.error()) ? hash_join_count(std::move(request)) : std::move(counted);
   }
   GARUDA_TRY_ASSIGN(auto const join, PartitionedJoin::prepare(request, std::move(planned), std::move(run)));
@@ -125,7 +125,7 @@ Result<Plan> explain_hash_join(resolve::JoinRequest request, bool counts) {
   if (counts) request.options.tuning = counting_tuning(request.options.tuning, request.spec.where.has_value());
   run::QueryRun run(request.options);
   GARUDA_TRY_ASSIGN(auto planned, plan_request(request, counts ? JoinOutput::count : JoinOutput::rows, run));
-  return std::move(planned.plan.plan);
+  return std::move(planned.chosen.plan);
 }
 
 }  // namespace garuda::join

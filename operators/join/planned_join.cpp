@@ -136,8 +136,8 @@ Result<std::optional<plan::JoinPlan>> plan_unseen(resolve::JoinRequest const& re
   auto const shape = unseen_shape(request, output, threads);
   auto planned = plan::plan_join(shape, plan::machine_of(*request.devices, threads), options);
   // What path automatic says is of made-up keys.
-  if (!planned && options.path != Path::automatic) return propagate(std::move(planned));
-  if (!planned || !planned->takes_whole()) return std::nullopt;
+  if (!planned && !options.picks_path()) return propagate(std::move(planned));
+  if (!planned || !planned->offer.takes_whole()) return std::nullopt;
   return std::move(*planned);
 }
 
@@ -147,6 +147,8 @@ void describe(resolve::JoinRequest const& request, Plan& plan) {
   if (request.spec.where) plan.details.emplace(plan.details.begin(), "where", to_string(*request.spec.where));
   plan.details.emplace(plan.details.begin(), "kind", kind);
   plan.notes.insert(plan.notes.end(), request.notes.begin(), request.notes.end());
+  for (auto const& table : {request.left, request.right})
+    plan.inputs.push_back(plan::plan_of_table(*request.devices, device::device_of(table), table.num_rows()));
 }
 
 /// Plans a join of tables that live on a device. Their keys are looked at only where the choice depends on matches.
@@ -162,19 +164,19 @@ Result<PlannedJoin> plan_resident(resolve::JoinRequest const& request, JoinOutpu
   };
   PlannedJoin planned;
   auto const described = [&] {
-    describe(request, planned.plan.plan);
+    describe(request, planned.chosen.plan);
     return std::move(planned);
   };
   auto const expected = static_cast<double>(request.options.expected_rows);
   auto const most = static_cast<double>(shape.left.key_range);
-  GARUDA_TRY_ASSIGN(planned.plan, plan(expected > 0 ? expected : most));
+  GARUDA_TRY_ASSIGN(planned.chosen, plan(expected > 0 ? expected : most));
   if (expected > 0) return described();
   GARUDA_TRY_ASSIGN(auto const of_none, plan(0));
-  if (of_none.tuning == planned.plan.tuning) return described();
-  auto const sample = plan::find_path(planned.plan.plan.path)->join.sample_matches;
+  if (of_none.offer.tuning == planned.chosen.offer.tuning) return described();
+  auto const sample = plan::find_path(planned.chosen.plan.path)->join.sample_matches;
   run::PhaseTimer const timer(run.recorder, "estimate");
   GARUDA_TRY_ASSIGN(auto const matches, sample(request));
-  GARUDA_TRY_ASSIGN(planned.plan, plan(matches));
+  GARUDA_TRY_ASSIGN(planned.chosen, plan(matches));
   return described();
 }
 
@@ -208,9 +210,9 @@ Result<PlannedJoin> plan_keyless(resolve::JoinRequest const& request, JoinOutput
     contract::estimate_matched(shape, pairs);
   }
   planned.expected_matches = shape.expected_matches;
-  GARUDA_TRY_ASSIGN(planned.plan,
+  GARUDA_TRY_ASSIGN(planned.chosen,
                     plan::plan_join(shape, plan::machine_of(*request.devices, shape.threads), request.options));
-  describe(request, planned.plan.plan);
+  describe(request, planned.chosen.plan);
   return planned;
 }
 
@@ -230,8 +232,8 @@ Result<PlannedJoin> plan_request(resolve::JoinRequest const& request, JoinOutput
   if (request.columns.keys.empty()) return plan_keyless(request, output, run);
   GARUDA_TRY_ASSIGN(auto unseen, plan_unseen(request, output, run.threads()));
   if (unseen) {
-    planned.plan = std::move(*unseen);
-    describe(request, planned.plan.plan);
+    planned.chosen = std::move(*unseen);
+    describe(request, planned.chosen.plan);
     return planned;
   }
   {
@@ -248,14 +250,14 @@ Result<PlannedJoin> plan_request(resolve::JoinRequest const& request, JoinOutput
   run::PhaseTimer const timer(run.recorder, "partition");
   auto const shape = shape_of(request, planned.keys, output, run.threads());
   planned.expected_matches = contract::pairs_made(shape);
-  GARUDA_TRY_ASSIGN(planned.plan,
+  GARUDA_TRY_ASSIGN(planned.chosen,
                     plan::plan_join(shape, plan::machine_of(*request.devices, shape.threads), request.options));
-  auto& plan = planned.plan.plan;
+  auto& plan = planned.chosen.plan;
   describe(request, plan);
   plan.details.emplace(std::next(plan.details.begin()), "keys",
                        describe_keys(planned.keys, request.columns.keys.size()));
-  if (planned.plan.takes_whole()) return planned;
-  for (auto const c : planned.plan.carried) {
+  if (planned.chosen.offer.takes_whole()) return planned;
+  for (auto const c : planned.chosen.offer.carried) {
     auto const& moved = shape.output[c];
     auto const is_left = moved.side == Side::left;
     GARUDA_TRY_ASSIGN(auto const bytes, run.arena.execute([&] {

@@ -32,7 +32,7 @@ struct PlannedJoin {
                                          ///< write rows
   keys::EncodedJoinKeys keys;
   std::shared_ptr<expr::PairCondition const> condition;  ///< of a join without keys, whose rows stay in place
-  plan::JoinPlan plan;
+  plan::JoinPlan chosen;
   partition::DigitChoice digit;
   std::vector<materialize::CarriedColumn> left_carried;  ///< columns that are moved along with the keys
   std::vector<materialize::CarriedColumn> right_carried;

@@ -68,24 +68,38 @@ Result<void> size_slices(contract::GroupByShape const& shape, contract::Machine 
   return describe(shape, offer, machine.devices[*offer.device], plan);
 }
 
+using GroupByOperator = OperatorNode<contract::GroupByOffer, contract::GroupByShape, GroupByOptions>;
+
+/// A group-by, whose keys and values of bytes take some time on the host whatever the path.
+class GroupByNode final : public GroupByOperator {
+ public:
+  GroupByNode(contract::GroupByShape const& shape, GroupByOptions const& options) noexcept
+      : GroupByOperator(shape, options, [](contract::PathRow const& path) { return path.group_by.offers; }) {}
+
+  Result<AnyOffers> ask(contract::PathRow const& path, contract::Place const& place) const override {
+    GARUDA_TRY_ASSIGN(auto offers, GroupByOperator::ask(path, place));
+    for (auto& offer : offers.list) {
+      if (offer->takes_whole()) continue;
+      contract::add_phases(offer->candidate, contract::order_costs(shape()));
+      contract::add_phases(offer->candidate, contract::given_code_costs(shape()));
+    }
+    return offers;
+  }
+};
+
 }  // namespace
 
 Result<GroupByPlan> plan_group_by(contract::GroupByShape const& shape, contract::Machine const& machine,
                                   GroupByOptions const& options) {
-  GARUDA_TRY_ASSIGN(auto chosen,
-                    choose_offer<contract::GroupByOffer>(
-                        shape, machine, options,
-                        [](contract::PathRow const& path) -> contract::GroupByRow const& { return path.group_by; },
-                        [&](contract::GroupByOffer& offer) {
-                          if (offer.takes_whole()) return;
-                          contract::add_phases(offer.candidate, contract::order_costs(shape));
-                          contract::add_phases(offer.candidate, contract::given_code_costs(shape));
-                        }));
-  GroupByPlan result{std::move(chosen), 0};
-  auto& plan = result.plan;
-  if (!result.takes_whole() && !shape.is_unseen) GARUDA_TRY(size_slices(shape, machine, options, result, plan));
-  plan.details.insert(plan.details.end(), result.details.begin(), result.details.end());
-  result.slice_groups = contract::slice_groups(shape, result);
+  GARUDA_TRY_ASSIGN(auto chosen, choose_offer(GroupByNode(shape, options), machine));
+  GroupByPlan result{std::move(static_cast<contract::GroupByOffer&>(*chosen.offer)), std::move(chosen.plan), 0};
+  auto& [offer, plan, slice_groups] = result;
+  plan.operation = "group-by";
+  plan.tuning = to_string(offer.tuning);
+  if (!shape.is_unseen) plan.estimated_rows = contract::groups_of(shape);
+  if (!offer.takes_whole() && !shape.is_unseen) GARUDA_TRY(size_slices(shape, machine, options, offer, plan));
+  plan.details.insert(plan.details.end(), offer.details.begin(), offer.details.end());
+  slice_groups = contract::slice_groups(shape, offer);
   return result;
 }
 

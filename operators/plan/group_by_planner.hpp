@@ -12,8 +12,10 @@
 namespace garuda::plan {
 
 /// The decision, with what the driver needs beside the printable part.
-struct GroupByPlan : Chosen<contract::GroupByOffer> {
-  std::uint64_t slice_groups = 0;  ///< that a slice has, about
+struct GroupByPlan {
+  contract::GroupByOffer offer;
+  Plan plan;
+  std::uint64_t slice_groups = 0;  ///< groups that a slice has, about
 };
 
 /// Takes what choose_offer takes. Errors: no_device when the path or device asked for cannot run (the sentence says

@@ -94,35 +94,28 @@ Result<void> check_method(contract::JoinShape const& shape, JoinOptions const& o
   return fail(ErrorCode::usage, fmt::format("joins without keys are done by paths {}, not by {}", names, asked->name));
 }
 
-using ChosenJoin = Chosen<contract::JoinOffer>;
-
-Result<ChosenJoin> choose_keyed(contract::JoinShape const& shape, contract::Machine const& machine,
-                                JoinOptions const& options) {
-  return choose_offer<contract::JoinOffer>(
-      shape, machine, options, [](contract::PathRow const& path) -> contract::JoinRow const& { return path.join; });
-}
-
-Result<ChosenJoin> choose_keyless(contract::JoinShape const& shape, contract::Machine const& machine,
-                                  JoinOptions const& options) {
-  return choose_offer<contract::JoinOffer>(
-      shape, machine, options,
-      [](contract::PathRow const& path) -> contract::ConditionRow const& { return path.condition_join; });
-}
+using JoinNode = OperatorNode<contract::JoinOffer, contract::JoinShape, JoinOptions>;
 
 }  // namespace
 
 Result<JoinPlan> plan_join(contract::JoinShape const& shape, contract::Machine const& machine,
                            JoinOptions const& options) {
   GARUDA_TRY(check_method(shape, options));
-  GARUDA_TRY_ASSIGN(auto chosen, shape.is_keyless() ? choose_keyless(shape, machine, options)
-                                                    : choose_keyed(shape, machine, options));
-  JoinPlan result{std::move(chosen), std::nullopt};
-  auto& plan = result.plan;
-  plan.details.emplace_back("estimate", fmt::format("{:.3f} ms, {:.0f} rows", result.candidate.estimated_ns * 1e-6,
-                                                    contract::result_rows(shape)));
-  plan.details.insert(plan.details.end(), result.details.begin(), result.details.end());
-  if (!result.takes_whole() && !shape.is_unseen) GARUDA_TRY(size_host_memory(shape, options, result, plan));
-  if (result.device) result.rates = machine.devices[*result.device].measured;
+  JoinNode const node(
+      shape, options,
+      shape.is_keyless() ? +[](contract::PathRow const& path) { return path.condition_join.offers; }
+                         : +[](contract::PathRow const& path) { return path.join.offers; });
+  GARUDA_TRY_ASSIGN(auto chosen, choose_offer(node, machine));
+  JoinPlan result{std::move(static_cast<contract::JoinOffer&>(*chosen.offer)), std::move(chosen.plan), std::nullopt};
+  auto& [offer, plan, rates] = result;
+  plan.operation = "join";
+  plan.tuning = to_string(offer.tuning);
+  plan.estimated_rows = contract::result_rows(shape);
+  plan.details.emplace_back("estimate",
+                            fmt::format("{:.3f} ms, {:.0f} rows", plan.estimated_ns * 1e-6, plan.estimated_rows));
+  plan.details.insert(plan.details.end(), offer.details.begin(), offer.details.end());
+  if (!offer.takes_whole() && !shape.is_unseen) GARUDA_TRY(size_host_memory(shape, options, offer, plan));
+  if (offer.device) rates = machine.devices[*offer.device].measured;
   return result;
 }
 

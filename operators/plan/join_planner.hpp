@@ -13,7 +13,9 @@
 namespace garuda::plan {
 
 /// The decision, with what the driver needs beside the printable part.
-struct JoinPlan : Chosen<contract::JoinOffer> {
+struct JoinPlan {
+  contract::JoinOffer offer;
+  Plan plan;
   std::optional<rates::DeviceRates> rates;  ///< of the device, where it was measured
 };
 

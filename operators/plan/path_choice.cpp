@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 #include <string>
+#include <vector>
 
 #include "operators/plan/device_choice.hpp"
 #include "operators/plan/paths.hpp"
@@ -13,9 +15,12 @@ namespace {
 
 bool is_cuda(contract::DeviceFacts const& facts) { return facts.info->api == DeviceApi::cuda; }
 
-Error no_path(std::span<contract::DeviceFacts const> devices, Path path) {
+/// `named`: the path that was asked for; nullptr: the first that needs a device stands for all.
+Error no_path(std::span<contract::DeviceFacts const> devices, contract::PathRow const* named) {
+  if (named == nullptr)
+    named = *std::ranges::find_if(paths(), [](contract::PathRow const* path) { return path->api.has_value(); });
   return Error(ErrorCode::no_device,
-               fmt::format("the {} path cannot run: {}", to_string(path == Path::automatic ? Path::graphics : path),
+               fmt::format("the {} path cannot run: {}", named->name,
                            devices.empty() ? "no Vulkan device was found" : "no Vulkan device is usable"));
 }
 
@@ -29,14 +34,127 @@ bool has_free_gpu(std::span<contract::DeviceFacts const> devices) {
   });
 }
 
-bool is_allowed(contract::Offer const& offer, std::span<contract::DeviceFacts const> devices, RunOptions const& options,
-                std::optional<std::size_t> requested) {
-  bool const is_open = options.path == Path::automatic;
-  if (!offer.can_run || (!is_open && options.path != offer.candidate.path)) return false;
-  if (!offer.device) return !is_open || !options.device;
-  if (requested) return requested == offer.device;
-  if (is_open && offer.asks_permission) return options.allow_cuda || !has_free_gpu(devices);
-  return !devices[*offer.device].is_software();
+/// Why a path is not asked about tables on a device.
+constexpr char const* kElsewhere = "the tables live on a device that it does not take them on";
+
+/// What all paths offer for a node, and why others offer nothing.
+class OfferList {
+ public:
+  OfferList(Node const& node, contract::Place place) : node_(node), place_(place) {}
+
+  /// Asks every path on every place, or the one that was asked for where no key was looked at.
+  Result<AnyOffers> ask_all() {
+    GARUDA_TRY(ask_host());
+    for (std::size_t i = 0; i < place_.machine.devices.size(); ++i) GARUDA_TRY(ask_device(i));
+    return std::move(offers_);
+  }
+
+ private:
+  bool is_listed(contract::PathRow const& path) const {
+    bool const is_alone = node_.known().is_unseen && !node_.run_options().picks_path();
+    return node_.is_of(path) && (!is_alone || path.path == node_.run_options().path);
+  }
+
+  Result<void> ask(contract::PathRow const& path) {
+    GARUDA_TRY_ASSIGN(auto offered, node_.ask(path, place_));
+    for (auto& offer : offered.list) {
+      if (place_.device && place_.is_idle()) offer->candidate.reason = "a software device: not taken unless asked for";
+      offers_.list.push_back(std::move(offer));
+    }
+    std::ranges::move(offered.notes, std::back_inserter(offers_.notes));
+    return {};
+  }
+
+  void refuse(contract::PathRow const& path, std::string device, std::string reason) {
+    auto& refused = *offers_.list.emplace_back(std::make_unique<contract::Offer>());
+    refused.candidate = {path.path, std::move(device), "", 0, std::move(reason), {}};
+    refused.device = place_.device;
+    refused.can_run = false;
+  }
+
+  Result<void> ask_host() {
+    place_.device.reset();
+    for (auto const* path : paths()) {
+      if (path->api || !is_listed(*path)) continue;
+      if (node_.known().resident_on) {
+        refuse(*path, std::string(path->name), kElsewhere);
+        continue;
+      }
+      // What the host refuses is no one's business when a device was asked for.
+      auto asked = ask(*path);
+      if (!asked && !place_.requested) return asked;
+    }
+    return {};
+  }
+
+  Result<void> ask_device(std::size_t device) {
+    auto const& info = *place_.machine.devices[device].info;
+    auto const& resident_on = node_.known().resident_on;
+    place_.device = device;
+    bool is_first = true;
+    for (auto const* path : paths()) {
+      if (path->api != info.api || !is_listed(*path)) continue;
+      bool const is_elsewhere = resident_on && (resident_on != device || !path->takes_whole_tables);
+      auto asked = is_elsewhere  ? fail(ErrorCode::no_device, kElsewhere)
+                   : info.usable ? ask(*path)
+                                 : fail(ErrorCode::no_device, info.reason);
+      bool const is_front = std::exchange(is_first, false);
+      if (asked) continue;
+      // What was asked for and cannot run is an error; another path of the device may still take its place otherwise.
+      bool const is_asked =
+          resident_on ? !is_elsewhere
+                      : place_.requested == device && (node_.run_options().path == path->path ||
+                                                       (is_front && asked.error().code() == ErrorCode::usage));
+      if (info.usable && is_asked) return asked;
+      refuse(*path, info.name, asked.error().message());
+    }
+    return {};
+  }
+
+  Node const& node_;
+  contract::Place place_;
+  AnyOffers offers_;
+};
+
+bool is_allowed(contract::Offer const& offer, contract::Place const& place, RunOptions const& options) {
+  if (!offer.can_run || (!options.picks_path() && options.path != offer.candidate.path)) return false;
+  if (!offer.device) return !options.picks_path() || !options.device;
+  if (place.requested) return place.requested == offer.device;
+  if (options.picks_path() && find_path(offer.candidate.path)->asks_permission)
+    return options.allow_cuda || !has_free_gpu(place.machine.devices);
+  return !place.machine.devices[*offer.device].is_software();
+}
+
+Plan plan_of(contract::Offer const& chosen, AnyOffers const& offers, contract::Machine const& machine,
+             RunOptions const& options) {
+  auto const* const facts = chosen.device ? &machine.devices[*chosen.device] : nullptr;
+  Plan plan;
+  static_cast<Candidate&>(plan) = chosen.candidate;
+  plan.on_device = facts != nullptr;
+  if (facts != nullptr) plan.driver = facts->info->driver;
+  plan.reason = !options.picks_path() ? fmt::format("path {} was asked for", to_string(options.path))
+                : options.device      ? "the device was asked for"
+                                      : "the least estimated time of all candidates";
+  plan.key_bits = chosen.key_bits;
+  plan.radix_bits = chosen.radix_bits;
+  plan.slice_rows = chosen.slice_rows;
+  plan.lanes = chosen.lanes;
+  plan.chunk_rows = chosen.chunk_rows;
+  plan.device_bytes = chosen.device_bytes;
+  plan.host_bytes = chosen.host_bytes;
+  for (auto const& offer : offers.list) plan.candidates.push_back(offer->candidate);
+  std::ranges::stable_sort(plan.candidates, {}, [](Candidate const& candidate) {
+    return std::pair(candidate.estimated_ns == 0, candidate.estimated_ns);
+  });
+  plan.details.emplace_back(
+      "rates", fmt::format("of the host {}{}{}", machine.measured_host ? "measured" : "assumed, not calibrated",
+                           facts != nullptr ? "; of the device: " + contract::source_of(*facts) : "",
+                           machine.is_being_measured ? "; what is assumed is being measured in the background" : ""));
+  plan.notes = machine.notes;
+  if (facts != nullptr && facts->is_software())
+    plan.notes.emplace_back("the device is a software rasteriser: results are right, speed says nothing about a GPU");
+  plan.notes.insert(plan.notes.end(), offers.notes.begin(), offers.notes.end());
+  return plan;
 }
 
 }  // namespace
@@ -62,7 +180,7 @@ Result<std::optional<std::size_t>> requested_device(std::span<contract::DeviceFa
                                                     RunOptions const& options) {
   auto const* const named = find_path(options.path);
   if (named != nullptr ? !named->api : !options.device) return std::nullopt;
-  if (devices.empty()) return tl::unexpected<Error>(no_path(devices, options.path));
+  if (devices.empty()) return tl::unexpected<Error>(no_path(devices, named));
   std::vector<DeviceInfo const*> infos;
   for (auto const& facts : devices) infos.push_back(facts.info);
   auto const request = options.device.value_or("auto");
@@ -74,7 +192,7 @@ Result<std::optional<std::size_t>> requested_device(std::span<contract::DeviceFa
 
 Result<void> check_path(RunOptions const& options, Placement placement, std::optional<std::size_t> resident_on) {
   auto const* const path = find_path(options.path);
-  if (options.path != Path::automatic && path == nullptr)
+  if (!options.picks_path() && path == nullptr)
     return fail(ErrorCode::no_device, fmt::format("path {} is not part of this build", to_string(options.path)));
   if (path != nullptr && !path->api && options.device)
     return fail(ErrorCode::usage, fmt::format("path {} takes no device: {}", path->name, *options.device));
@@ -94,7 +212,7 @@ Result<void> check_path(RunOptions const& options, Placement placement, std::opt
 
 bool may_take_tables(RunOptions const& options, Placement placement, std::span<DeviceInfo const> devices) {
   if (placement == Placement::slices) return false;
-  bool const is_open = options.path == Path::automatic;
+  bool const is_open = options.picks_path();
   return std::ranges::any_of(paths(), [&](contract::PathRow const* path) {
     if (!path->takes_whole_tables || (!is_open && path->path != options.path)) return false;
     return !is_open || std::ranges::any_of(devices, [&](DeviceInfo const& info) {
@@ -103,48 +221,35 @@ bool may_take_tables(RunOptions const& options, Placement placement, std::span<D
   });
 }
 
-Result<std::size_t> choose(std::span<contract::Offer const* const> offers,
-                           std::span<contract::DeviceFacts const> devices, RunOptions const& options,
-                           std::optional<std::size_t> requested) {
-  std::optional<std::size_t> best;
-  for (std::size_t i = 0; i < offers.size(); ++i)
-    if (is_allowed(*offers[i], devices, options, requested) &&
-        (!best || offers[i]->candidate.estimated_ns < offers[*best]->candidate.estimated_ns))
-      best = i;
-  if (!best) return tl::unexpected<Error>(no_path(devices, options.path));
-  return *best;
+Plan plan_of_table(contract::DeviceSet const& devices, std::optional<std::size_t> resident_on, std::int64_t rows) {
+  Plan plan;
+  plan.operation = "table";
+  plan.device = resident_on ? devices.devices()[*resident_on].name : "host";
+  plan.on_device = resident_on.has_value();
+  plan.estimated_rows = static_cast<double>(rows);
+  return plan;
 }
 
-Plan plan_of(contract::Offer const& chosen, std::span<contract::Offer const* const> offers,
-             contract::Machine const& machine, RunOptions const& options) {
-  auto const* const facts = chosen.device ? &machine.devices[*chosen.device] : nullptr;
-  Plan plan;
-  plan.path = chosen.candidate.path;
-  plan.device = chosen.candidate.device;
-  if (facts != nullptr) plan.driver = facts->info->driver;
-  plan.reason = options.path != Path::automatic ? fmt::format("path {} was asked for", to_string(options.path))
-                : options.device                ? "the device was asked for"
-                                                : "the least estimated time of all candidates";
-  plan.key_bits = chosen.key_bits;
-  plan.radix_bits = chosen.radix_bits;
-  plan.slice_rows = chosen.slice_rows;
-  plan.lanes = chosen.lanes;
-  plan.chunk_rows = chosen.chunk_rows;
-  plan.device_bytes = chosen.device_bytes;
-  plan.host_bytes = chosen.host_bytes;
-  plan.estimated = chosen.candidate;
-  for (auto const* offer : offers) plan.candidates.push_back(offer->candidate);
-  std::ranges::stable_sort(plan.candidates, {}, [](Candidate const& candidate) {
-    return std::pair(candidate.estimated_ns == 0, candidate.estimated_ns);
-  });
-  plan.details.emplace_back(
-      "rates", fmt::format("of the host {}{}{}", machine.measured_host ? "measured" : "assumed, not calibrated",
-                           facts != nullptr ? "; of the device: " + contract::source_of(*facts) : "",
-                           machine.is_being_measured ? "; what is assumed is being measured in the background" : ""));
-  plan.notes = machine.notes;
-  if (facts != nullptr && facts->is_software())
-    plan.notes.emplace_back("the device is a software rasteriser: results are right, speed says nothing about a GPU");
-  return plan;
+Result<Chosen> choose_offer(Node const& node, contract::Machine const& machine) {
+  auto const& options = node.run_options();
+  auto const& resident_on = node.known().resident_on;
+  GARUDA_TRY(check_path(options, node.placement(), resident_on));
+  GARUDA_TRY_ASSIGN(auto requested, requested_device(machine.devices, options));
+  if (resident_on && options.device && requested != resident_on)
+    return fail(ErrorCode::usage, fmt::format("the tables are on device {}, not on the one that was asked for: {}",
+                                              *resident_on, *options.device));
+  if (resident_on) requested = resident_on;
+  auto const host = machine.host(node.known().threads);
+  contract::Place const place{machine, host, std::nullopt, requested};
+  GARUDA_TRY_ASSIGN(auto offers, OfferList(node, place).ask_all());
+  std::unique_ptr<contract::Offer>* best = nullptr;
+  for (auto& offer : offers.list)
+    if (is_allowed(*offer, place, options) &&
+        (best == nullptr || offer->candidate.estimated_ns < (*best)->candidate.estimated_ns))
+      best = &offer;
+  if (best == nullptr) return tl::unexpected<Error>(no_path(machine.devices, find_path(options.path)));
+  auto plan = plan_of(**best, offers, machine, options);
+  return Chosen{std::move(*best), std::move(plan)};
 }
 
 }  // namespace garuda::plan

@@ -22,6 +22,30 @@ std::string line_of(Candidate const& candidate) {
                      candidate.choices, candidate.choices.empty() ? "" : "; ", candidate.reason);
 }
 
+/// An operator and, indented below it, its inputs.
+std::string tree_of(Plan const& plan, std::size_t depth = 0) {
+  auto text = fmt::format("{:<12}{:{}}{} on {}", depth == 0 ? "plan" : "", "", 2 * depth, plan.operation, plan.device);
+  if (!plan.choices.empty()) text += fmt::format(": {}", plan.choices);
+  if (plan.estimated_rows > 0) text += fmt::format("; about {:.0f} rows", plan.estimated_rows);
+  if (plan.estimated_ns > 0) text += fmt::format(", {}", milliseconds(plan.estimated_ns));
+  text += '\n';
+  for (auto const& input : plan.inputs) text += tree_of(input, depth + 1);
+  return text;
+}
+
+nlohmann::ordered_json json_tree_of(Plan const& plan) {
+  nlohmann::ordered_json json{{"operator", plan.operation}, {"device", plan.device}};
+  if (!plan.choices.empty()) {  // a table has no strategy
+    json["path"] = to_string(plan.path);
+    json["strategy"] = plan.choices;
+    json["estimated_ns"] = plan.estimated_ns;
+  }
+  json["estimated_rows"] = plan.estimated_rows;
+  json["inputs"] = nlohmann::ordered_json::array();
+  for (auto const& input : plan.inputs) json["inputs"].push_back(json_tree_of(input));
+  return json;
+}
+
 /// Names come from drivers and files: bytes that are not UTF-8 are replaced, never thrown on.
 std::string text_of(nlohmann::ordered_json const& json) {
   return json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
@@ -50,6 +74,7 @@ std::string to_string(Plan const& plan) {
   std::string text = fmt::format("path        {} on {}{}\n", to_string(plan.path), plan.device,
                                  plan.driver.empty() ? "" : fmt::format(" ({})", plan.driver));
   text += fmt::format("because     {}\n", plan.reason);
+  text += tree_of(plan);
   text += fmt::format("keys        {}{} partitions", plan.key_bits == 0 ? "" : fmt::format("{} bits, ", plan.key_bits),
                       std::uint64_t{1} << plan.radix_bits);
   if (plan.radix_bits > 0)
@@ -94,7 +119,8 @@ std::string to_json(Plan const& plan) {
                                     {"tuning", plan.tuning},
                                     {"device_bytes", plan.device_bytes},
                                     {"host_bytes", plan.host_bytes},
-                                    {"estimated_ns", plan.estimated.estimated_ns},
+                                    {"estimated_ns", plan.estimated_ns},
+                                    {"tree", json_tree_of(plan)},
                                     {"candidates", candidates},
                                     {"details", details},
                                     {"notes", plan.notes}};

@@ -152,7 +152,7 @@ class GroupedBlocks final : public GroupByResult {
     first_is_done_.wait();
     if (!is_opened_) return {};  // whoever took the first block says why
     if (is_limited()) GARUDA_TRY(weigh(block, rows));
-    if (runs_.plan().path == Path::cpu) return group(block, std::move(rows));
+    if (!runs_.plan().on_device) return group(block, std::move(rows));
     // A device has all of its memory for one block.
     std::lock_guard const turn(device_);
     return group(block, std::move(rows));
@@ -182,7 +182,7 @@ class GroupedBlocks final : public GroupByResult {
     auto options = request_.options;
     runs_.follow_first(options);
     // The first one's plan holds for all, of all threads.
-    if (block > 0 && runs_.plan().path == Path::cpu) options.threads = threads_each_;
+    if (block > 0 && !runs_.plan().on_device) options.threads = threads_each_;
     if (is_limited()) options.memory_limit_bytes = share_.limit_bytes / kBlocksShare / workers_;
     GARUDA_TRY_ASSIGN(groups_[block], partial_->group(engine_, table, options, runs_));
     return is_limited() ? weigh_groups(groups_[block]) : Result<void>();

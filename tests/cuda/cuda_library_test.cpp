@@ -92,6 +92,21 @@ TEST(CudaDevices, ThosePluginsHaveNoCodeForAreNotUsable) {
 }
 
 /// A Vulkan GPU, a software device and two CUDA devices, of which the first is the Vulkan GPU.
+/// An operator for which every path has one offer a place, CUDA the cheapest, the CPU the dearest.
+class PricedPaths final : public plan::Node {
+ public:
+  using Node::Node;
+  bool is_of(contract::PathRow const& path) const override { return path.join.offers != nullptr; }
+  Result<plan::AnyOffers> ask(contract::PathRow const& path, contract::Place const& place) const override {
+    auto offer = std::make_unique<contract::Offer>();
+    offer->candidate = {path.path, "", "", !path.api ? 100.0 : path.path == Path::cuda ? 1.0 : 2.0, "", {}};
+    offer->device = place.device;
+    plan::AnyOffers offers;
+    offers.list.push_back(std::move(offer));
+    return offers;
+  }
+};
+
 class CudaChoice : public ::testing::Test {
  protected:
   CudaChoice() : gpu_(vk::DeviceType::discrete), software_(vk::DeviceType::cpu) {
@@ -105,30 +120,17 @@ class CudaChoice : public ::testing::Test {
     return facts;
   }
 
-  /// The device that is chosen among one offer a device and path, CUDA the cheapest, and the CPU.
+  /// The device that is chosen.
   std::optional<std::size_t> chosen(RunOptions const& options, bool with_gpu = true) const {
     auto devices = facts();
     DeviceInfo missing = *devices[0].info;
     missing.usable = false;
     if (!with_gpu) devices[0].info = &missing;
-    std::vector<contract::Offer> all;
-    for (auto const* path : plan::paths()) {
-      contract::Offer offer;
-      offer.candidate = {path->path, "", "", !path->api ? 100.0 : path->path == Path::cuda ? 1.0 : 2.0, "", {}};
-      offer.asks_permission = path->asks_permission;
-      if (!path->api) all.push_back(offer);
-      for (std::size_t i = 0; i < devices.size(); ++i) {
-        if (path->api != devices[i].info->api) continue;
-        offer.device = i;
-        offer.can_run = devices[i].info->usable;
-        all.push_back(offer);
-      }
-    }
-    auto const requested = plan::requested_device(devices, options);
-    EXPECT_TRUE(requested) << requested.error().describe();
-    auto const best = plan::choose(plan::plain_offers(all), devices, options, *requested);
+    contract::QueryShape const shape;
+    auto const best =
+        plan::choose_offer(PricedPaths(shape, options, Placement::automatic), {devices, std::nullopt, {}});
     EXPECT_TRUE(best) << best.error().describe();
-    return all.at(*best).device;
+    return best->offer->device;
   }
 
   FakeDevice gpu_;

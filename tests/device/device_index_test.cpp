@@ -131,7 +131,7 @@ TEST_F(DeviceIndexes, NothingIsSortedAgain) {
   // The plan says so, and prices what is saved.
   EXPECT_THAT(with->plan().details, ::testing::Contains(::testing::Pair("index", "kept with the left table")));
   EXPECT_THAT(without->plan().details, ::testing::Not(::testing::Contains(::testing::Pair("index", ::testing::_))));
-  EXPECT_LT(with->plan().estimated.estimated_ns, without->plan().estimated.estimated_ns);
+  EXPECT_LT(with->plan().estimated_ns, without->plan().estimated_ns);
 }
 
 TEST_F(DeviceIndexes, RefusesWhatItCannotIndex) {

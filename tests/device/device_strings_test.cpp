@@ -348,7 +348,7 @@ TEST_F(DeviceStrings, PlansSayHowKeysAreCompared) {
     return found == plan.details.end() ? std::string() : found->second;
   };
   auto const number_ns = [](Plan const& plan) {
-    auto const& phases = plan.estimated.phases_ns;
+    auto const& phases = plan.phases_ns;
     auto const found = std::ranges::find(phases, "number strings", [](auto const& phase) { return phase.first; });
     return found == phases.end() ? -1.0 : found->second;
   };

@@ -327,7 +327,7 @@ TEST_F(DeviceTables, PlansListWhatThereIsToChooseFrom) {
       EXPECT_NE(candidate.reason.find("live on a device"), std::string::npos) << candidate.reason;
   }
   EXPECT_EQ(ways.size(), 3U);
-  EXPECT_EQ(ways.front(), explained->estimated.choices) << "the cheapest first";
+  EXPECT_EQ(ways.front(), explained->choices) << "the cheapest first";
   EXPECT_EQ(explained->tuning, ways.front());
   auto const joined = engine().join(a.view(), b.view(), on_keys());
   ASSERT_TRUE(joined) << joined.error().describe();
@@ -335,7 +335,7 @@ TEST_F(DeviceTables, PlansListWhatThereIsToChooseFrom) {
   auto const grouped = engine().explain_group_by(a.view(), all_of_group_by("k"));
   ASSERT_TRUE(grouped) << grouped.error().describe();
   EXPECT_EQ(grouped->path, Path::compute);
-  EXPECT_GT(grouped->estimated.estimated_ns, 0);
+  EXPECT_GT(grouped->estimated_ns, 0);
 }
 
 TEST_F(DeviceTables, AResultIsReadOrTakenOnce) {

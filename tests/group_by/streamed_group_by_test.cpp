@@ -126,7 +126,7 @@ TEST_F(StreamedGroupBy, IsExplainedAndStops) {
   auto const plan = engine().explain_group_by(table.view(), spec, options_with(""));
   ASSERT_TRUE(plan) << plan.error().describe();
   EXPECT_EQ(plan->path, Path::compute);
-  EXPECT_GT(plan->estimated.estimated_ns, 0);
+  EXPECT_GT(plan->estimated_ns, 0);
   EXPECT_TRUE(std::ranges::any_of(plan->details, [](auto const& detail) { return detail.first == "placement"; }));
   std::atomic<bool> const cancelled{true};
   auto stopped = options_with("");

@@ -103,13 +103,13 @@ void expect_the_cheapest(Plan const& explained, Plan const& run, Path asked, std
   EXPECT_EQ(listed(explained), listed(run)) << "seed " << seed;
   EXPECT_EQ(explained.path, run.path) << "seed " << seed;
   EXPECT_EQ(explained.tuning, run.tuning) << "seed " << seed;
-  EXPECT_EQ(explained.estimated.phases_ns, run.estimated.phases_ns) << "seed " << seed;
+  EXPECT_EQ(explained.phases_ns, run.phases_ns) << "seed " << seed;
   auto const least = std::ranges::find_if(run.candidates, [&](Candidate const& candidate) {
     return candidate.estimated_ns > 0 && (asked == Path::automatic || candidate.path == asked);
   });
   ASSERT_NE(least, run.candidates.end()) << "seed " << seed;
-  EXPECT_EQ(run.estimated.estimated_ns, least->estimated_ns) << "seed " << seed << "\n" << to_string(run);
-  EXPECT_EQ(run.estimated.choices, least->choices) << "seed " << seed;
+  EXPECT_EQ(run.estimated_ns, least->estimated_ns) << "seed " << seed << "\n" << to_string(run);
+  EXPECT_EQ(run.choices, least->choices) << "seed " << seed;
   EXPECT_TRUE(std::ranges::is_sorted(
       run.candidates, {},
       [](Candidate const& candidate) { return std::pair(candidate.estimated_ns == 0, candidate.estimated_ns); }))

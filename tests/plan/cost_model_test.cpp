@@ -49,7 +49,7 @@ TEST(CostModel, EveryCandidateIsPricedByPhase) {
       }
       EXPECT_NEAR(sum, candidate.estimated_ns, candidate.estimated_ns * 1e-9);
     }
-    EXPECT_EQ(planned.plan.estimated.estimated_ns,
+    EXPECT_EQ(planned.plan.estimated_ns,
               std::ranges::min(planned.plan.candidates, {}, &Candidate::estimated_ns).estimated_ns);
   }
 }
@@ -65,13 +65,13 @@ TEST(CostModel, CostsGrowWithRows) {
       double last_join = 0;
       double last_group_by = 0;
       for (std::uint64_t rows = 1000; rows <= 100'000'000; rows *= 10) {
-        auto const joined = plan(sparse_join(rows, rows), recorded_machine, join).plan.estimated.estimated_ns;
+        auto const joined = plan(sparse_join(rows, rows), recorded_machine, join).plan.estimated_ns;
         EXPECT_GT(joined, last_join) << name << " " << to_string(path) << " " << rows;
         last_join = joined;
         auto const grouped = plan_group_by(summed_groups(rows, rows / 10), recorded_machine.machine, group_by);
         ASSERT_TRUE(grouped) << grouped.error().describe();
-        EXPECT_GT(grouped->plan.estimated.estimated_ns, last_group_by) << name << " " << to_string(path) << " " << rows;
-        last_group_by = grouped->plan.estimated.estimated_ns;
+        EXPECT_GT(grouped->plan.estimated_ns, last_group_by) << name << " " << to_string(path) << " " << rows;
+        last_group_by = grouped->plan.estimated_ns;
       }
     }
   }
@@ -83,9 +83,9 @@ TEST(CostModel, DenseKeysAreAddressedDirectly) {
     JoinOptions options;
     options.path = Path::graphics;
     auto const dense = plan(dense_join(4'000'000, 4'000'000), recorded_machine, options);
-    EXPECT_NE(dense.plan.estimated.choices.find("address=direct"), std::string::npos) << dense.plan.estimated.choices;
+    EXPECT_NE(dense.plan.choices.find("address=direct"), std::string::npos) << dense.plan.choices;
     auto const sparse = plan(sparse_join(4'000'000, 4'000'000), recorded_machine, options);
-    EXPECT_NE(sparse.plan.estimated.choices.find("address=hash"), std::string::npos) << sparse.plan.estimated.choices;
+    EXPECT_NE(sparse.plan.choices.find("address=hash"), std::string::npos) << sparse.plan.choices;
   }
 }
 
@@ -98,7 +98,7 @@ TEST(CostModel, ManyEqualKeysAreNotStacked) {
     JoinOptions options;
     options.path = Path::graphics;
     auto const planned = plan(shape, recorded_machine, options);
-    EXPECT_NE(planned.plan.estimated.choices.find("storage=runs"), std::string::npos) << planned.plan.estimated.choices;
+    EXPECT_NE(planned.plan.choices.find("storage=runs"), std::string::npos) << planned.plan.choices;
   }
 }
 
@@ -119,7 +119,7 @@ TEST(CostModel, SoftwareRasterisersGetSmallDraws) {
     bool const is_software = type_of(name) == vk::DeviceType::cpu;
     EXPECT_EQ(joined.plan.radix_bits > 0, is_software) << name;
     EXPECT_EQ(grouped->plan.radix_bits > 0, is_software) << name;
-    EXPECT_LT(joined.tuning.radix_bits, 0) << "the tuning is the caller's";
+    EXPECT_LT(joined.offer.tuning.radix_bits, 0) << "the tuning is the caller's";
     EXPECT_EQ(plan(dense_join(4'000, 4'000), recorded_machine, join).plan.radix_bits, 0U) << "little to gain";
   }
 }
@@ -200,11 +200,10 @@ TEST(CostModel, SixteenLanesMakeTablesOfTheirOwn) {
       shape.threads = recorded_machine.machine.measured_host->threads;
       auto const chosen = plan(shape, recorded_machine, options);
       EXPECT_LE(shape.left.rows >> chosen.plan.radix_bits, contract::kLaneTableRows) << bits;
-      EXPECT_EQ(chosen.carried.size(), 2U) << bits;
+      EXPECT_EQ(chosen.offer.carried.size(), 2U) << bits;
       auto forced = options;
       forced.tuning.radix_bits = bits - 20;
-      EXPECT_GT(plan(shape, recorded_machine, forced).plan.estimated.estimated_ns,
-                1.5 * chosen.plan.estimated.estimated_ns)
+      EXPECT_GT(plan(shape, recorded_machine, forced).plan.estimated_ns, 1.5 * chosen.plan.estimated_ns)
           << "tables of 2^20 rows";
     }
 }
@@ -229,7 +228,7 @@ struct RecordedTimes {
 
 /// The time of the choice over that of the best recorded one.
 double regret(Plan const& plan, RecordedTimes const& times) {
-  bool const is_global = plan.estimated.choices.find("method=global") != std::string::npos;
+  bool const is_global = plan.choices.find("method=global") != std::string::npos;
   auto const compute = is_global ? times.global : times.partitioned;
   auto const best = std::min({times.cpu, times.partitioned, times.global > 0 ? times.global : times.partitioned});
   return (plan.path == Path::cpu ? times.cpu : compute) / best;
@@ -245,7 +244,7 @@ TEST(CostModel, RegretOverTheTimesOfAnH200IsSmall) {
     shape.threads = threads;
     auto const planned = plan(shape, recorded_machine).plan;
     regrets.push_back(regret(planned, times));
-    EXPECT_LE(regrets.back(), 1.5) << times.name << ": " << planned.estimated.choices;
+    EXPECT_LE(regrets.back(), 1.5) << times.name << ": " << planned.choices;
   };
   auto const group = [&](RecordedTimes const& times, std::uint64_t rows, std::uint64_t groups) {
     auto shape = summed_groups(rows, groups);
@@ -306,7 +305,7 @@ TEST(CostModel, SlicesOfAnH200TakeTheGlobalTable) {
     auto shape = dense_join(1ULL << bits, 1ULL << bits);
     shape.threads = recorded_machine.machine.measured_host->threads;
     auto const planned = plan(shape, recorded_machine, options).plan;
-    EXPECT_NE(planned.estimated.choices.find("method=global"), std::string::npos) << bits;
+    EXPECT_NE(planned.choices.find("method=global"), std::string::npos) << bits;
   }
 }
 
@@ -315,12 +314,12 @@ TEST(CostModel, UploadFollowsTheRates) {
   options.path = Path::graphics;
   auto const shape = dense_join(4'194'304, 4'194'304);
   RecordedMachine h200("h200");
-  EXPECT_EQ(plan(shape, h200, options).tuning.upload, Upload::import) << "faster than staging there";
-  EXPECT_NE(plan(dense_join(500, 500), h200, options).tuning.upload, Upload::import) << "importing has a price";
+  EXPECT_EQ(plan(shape, h200, options).offer.tuning.upload, Upload::import) << "faster than staging there";
+  EXPECT_NE(plan(dense_join(500, 500), h200, options).offer.tuning.upload, Upload::import) << "importing has a price";
   h200.device.traits.features.external_memory_host = false;
-  EXPECT_EQ(plan(shape, h200, options).tuning.upload, Upload::map) << "of what is left";
+  EXPECT_EQ(plan(shape, h200, options).offer.tuning.upload, Upload::map) << "of what is left";
   options.tuning.upload = Upload::stage;
-  EXPECT_EQ(plan(shape, h200, options).tuning.upload, Upload::stage) << "what is asked for is kept";
+  EXPECT_EQ(plan(shape, h200, options).offer.tuning.upload, Upload::stage) << "what is asked for is kept";
 }
 
 TEST(CostModel, MemoryLimitsAreKept) {
@@ -363,7 +362,7 @@ TEST(CostModel, BitmapsAreOfNarrowKeysWithoutPairs) {
   auto const is_by_bitmap = [&](contract::JoinShape shape, JoinKind kind) {
     shape.parts = contract::parts_of(kind);
     if (!shape.parts.pairs) std::erase_if(shape.output, [](auto const& column) { return column.side == Side::right; });
-    return plan(shape, recorded_machine, options).tuning.method == JoinMethod::bitmap;
+    return plan(shape, recorded_machine, options).offer.tuning.method == JoinMethod::bitmap;
   };
   auto const dense = dense_join(1 << 24, 1 << 24);
   EXPECT_TRUE(is_by_bitmap(dense, JoinKind::semi));
@@ -387,8 +386,7 @@ TEST(CostModel, TheCheapestRadixBitsAreChosen) {
       forced.tuning.radix_bits = bits;
       // Forced bits may leave partitions of too few rows to be searched.
       if (bits > 0 && (rows >> bits) < 512) continue;
-      EXPECT_LE(chosen.plan.estimated.estimated_ns,
-                plan(shape, recorded_machine, forced).plan.estimated.estimated_ns * (1 + 1e-9))
+      EXPECT_LE(chosen.plan.estimated_ns, plan(shape, recorded_machine, forced).plan.estimated_ns * (1 + 1e-9))
           << rows << " " << bits;
     }
   }

@@ -22,7 +22,7 @@ Grouping grouping_of(contract::GroupByShape const& shape, RecordedMachine const&
   options.memory_limit_bytes = limit;
   auto const planned = plan_group_by(shape, recorded_machine.machine, options);
   EXPECT_TRUE(planned) << planned.error().describe();
-  return planned ? planned->grouping : Grouping::automatic;
+  return planned ? planned->offer.grouping : Grouping::automatic;
 }
 
 TEST(GroupByCosts, GroupingFollowsKeyRangeAndGroups) {

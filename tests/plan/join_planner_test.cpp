@@ -22,7 +22,7 @@ TEST(JoinPlanner, TakesTheCpuWithoutDevices) {
   auto const plan = plan_join(dense_join(1000, 1000), {}, {});
   ASSERT_TRUE(plan);
   EXPECT_EQ(plan->plan.path, Path::cpu);
-  EXPECT_FALSE(plan->device);
+  EXPECT_FALSE(plan->offer.device);
 }
 
 TEST(JoinPlanner, PricesEveryWayOfADevice) {
@@ -33,7 +33,7 @@ TEST(JoinPlanner, PricesEveryWayOfADevice) {
   auto const plan = plan_join(dense_join(50'000'000, 50'000'000), machine, options);
   ASSERT_TRUE(plan) << plan.error().describe();
   EXPECT_NE(plan->plan.path, Path::cpu);
-  EXPECT_EQ(plan->device, 0U);
+  EXPECT_EQ(plan->offer.device, 0U);
   auto const ways = [&](Path path) { return std::ranges::count(plan->plan.candidates, path, &Candidate::path); };
   EXPECT_EQ(ways(Path::graphics), 24) << "six, with as few partitions as it takes and with more";
   EXPECT_EQ(ways(Path::compute), 2) << "methods";
@@ -57,7 +57,7 @@ TEST(JoinPlanner, FindsMatchesByComputeWhereThatPays) {
   };
   auto const assumed = planned();
   ASSERT_TRUE(assumed) << assumed.error().describe();
-  EXPECT_EQ(assumed->tuning.matching, Matching::automatic);
+  EXPECT_EQ(assumed->offer.tuning.matching, Matching::automatic);
   EXPECT_EQ(computed(*assumed), 0);
 
   auto rates = rates::default_device_rates(vk::DeviceType::discrete);
@@ -65,14 +65,14 @@ TEST(JoinPlanner, FindsMatchesByComputeWhereThatPays) {
   facts.measured = rates;
   auto const raster_is_slow = planned();
   ASSERT_TRUE(raster_is_slow) << raster_is_slow.error().describe();
-  EXPECT_EQ(raster_is_slow->tuning.matching, Matching::compute);
+  EXPECT_EQ(raster_is_slow->offer.tuning.matching, Matching::compute);
   EXPECT_NE(raster_is_slow->plan.tuning.find("matching=compute"), std::string::npos);
   // Matches are drawn, or found by compute passes.
   EXPECT_EQ(2 * computed(*raster_is_slow),
             std::ranges::count(raster_is_slow->plan.candidates, Path::graphics, &Candidate::path));
   rates.random_reads_per_s = rates.ordered_points_per_s / 50;
   facts.measured = rates;
-  EXPECT_EQ(planned()->tuning.matching, Matching::automatic);
+  EXPECT_EQ(planned()->offer.tuning.matching, Matching::automatic);
 
   options.tuning.matching = Matching::compute;
   facts.measured.reset();
@@ -153,7 +153,7 @@ TEST(JoinPlanner, TakesTheMethodThatIsAskedFor) {
     options.tuning.method = method;
     auto const plan = plan_join(shape, machine, options);
     ASSERT_TRUE(plan) << plan.error().describe();
-    EXPECT_EQ(plan->tuning.method, method);
+    EXPECT_EQ(plan->offer.tuning.method, method);
     EXPECT_EQ(plan->plan.tuning.find("method="), 0U) << plan->plan.tuning;
   }
 }
@@ -237,30 +237,30 @@ TEST(JoinPlanner, PayloadIsCarriedWhereItPaysAndFits) {
   auto const shape = dense_join(16'000'000, 16'000'000);
   auto const carrying = plan_join(shape, {}, options);
   ASSERT_TRUE(carrying);
-  EXPECT_EQ(carrying->carried, (Columns{1, 2})) << "all but the key";
+  EXPECT_EQ(carrying->offer.carried, (Columns{1, 2})) << "all but the key";
   options.tuning.payload = Payload::gather;
   auto const gathering = plan_join(shape, {}, options);
   ASSERT_TRUE(gathering);
-  EXPECT_EQ(gathering->carried, Columns{});
+  EXPECT_EQ(gathering->offer.carried, Columns{});
   EXPECT_GE(carrying->plan.host_bytes, gathering->plan.host_bytes + 2 * 4 * 16'000'000);
 
   options.tuning.payload = Payload::automatic;
   auto strings = shape;
   strings.output[2] = {Side::right, 1, 20, false, false};
-  EXPECT_EQ(plan_join(strings, {}, options)->carried, Columns{1}) << "what is not plain stays";
+  EXPECT_EQ(plan_join(strings, {}, options)->offer.carried, Columns{1}) << "what is not plain stays";
   auto few = dense_join(16'000'000, 64'000'000);
   few.expected_matches = 1000;
   few.output[1].bytes = few.output[2].bytes = 16;
-  EXPECT_EQ(plan_join(few, {}, options)->carried, Columns{}) << "hardly any row is wanted";
+  EXPECT_EQ(plan_join(few, {}, options)->offer.carried, Columns{}) << "hardly any row is wanted";
 
   options.memory_limit_bytes = 600'000'000;
   auto const limited = plan_join(shape, {}, options);
   ASSERT_TRUE(limited);
-  EXPECT_EQ(limited->carried, Columns{});
+  EXPECT_EQ(limited->offer.carried, Columns{});
   EXPECT_LE(limited->plan.host_bytes, options.memory_limit_bytes);
   options.memory_limit_bytes = 0;
   options.tuning.radix_bits = 0;
-  EXPECT_EQ(plan_join(shape, {}, options)->carried, Columns{}) << "nothing is partitioned";
+  EXPECT_EQ(plan_join(shape, {}, options)->offer.carried, Columns{}) << "nothing is partitioned";
 }
 
 TEST(JoinPlanner, CarryingAsksForEveryPlainColumnOnce) {
@@ -272,7 +272,7 @@ TEST(JoinPlanner, CarryingAsksForEveryPlainColumnOnce) {
   shape.output.push_back(shape.output[1]);
   auto const plan = plan_join(shape, {}, options);
   ASSERT_TRUE(plan);
-  EXPECT_EQ(plan->carried, (std::vector<std::size_t>{1, 2}));
+  EXPECT_EQ(plan->offer.carried, (std::vector<std::size_t>{1, 2}));
 }
 
 TEST(JoinPlanner, BuildsOnTheSideWhoseKeysDiffer) {
@@ -281,11 +281,11 @@ TEST(JoinPlanner, BuildsOnTheSideWhoseKeysDiffer) {
   auto shape = testing::sparse_join(2'000'000, 1'000'000);
   shape.left.distinct = 2'000'000;
   shape.right.distinct = 1'000'000;
-  EXPECT_EQ(plan_join(shape, {}, options)->tuning.build, BuildSide::automatic) << "the smaller one, as always";
+  EXPECT_EQ(plan_join(shape, {}, options)->offer.tuning.build, BuildSide::automatic) << "the smaller one, as always";
   shape.right.distinct = 100'000;
-  EXPECT_EQ(plan_join(shape, {}, options)->tuning.build, BuildSide::left);
+  EXPECT_EQ(plan_join(shape, {}, options)->offer.tuning.build, BuildSide::left);
   options.tuning.build = BuildSide::right;
-  EXPECT_EQ(plan_join(shape, {}, options)->tuning.build, BuildSide::right) << "what is asked for is kept";
+  EXPECT_EQ(plan_join(shape, {}, options)->offer.tuning.build, BuildSide::right) << "what is asked for is kept";
 }
 
 TEST(JoinPlanner, RadixBitsPayloadAndChunksAreSearched) {
@@ -299,7 +299,7 @@ TEST(JoinPlanner, RadixBitsPayloadAndChunksAreSearched) {
   for (auto const* expected : {"radix_bits=0", "payload=gather,radix_bits=2", "payload=carry,radix_bits=8"})
     EXPECT_TRUE(choices.contains(expected)) << expected;
   EXPECT_EQ(choices.size(), plan->plan.candidates.size()) << "each once";
-  EXPECT_NE(plan->plan.estimated.choices.find("chunk_rows="), std::string::npos);
+  EXPECT_NE(plan->plan.choices.find("chunk_rows="), std::string::npos);
   EXPECT_EQ(plan_join(dense_join(1000, 1000), {}, options)->plan.candidates.size(), 1U) << "too few rows to partition";
 }
 

@@ -49,7 +49,7 @@ double others_ns(contract::JoinShape shape, RecordedMachine const& recorded_mach
   shape.threads = recorded_machine.machine.measured_host->threads;
   auto const planned = plan_join(shape, recorded_machine.machine, {});
   EXPECT_TRUE(planned) << planned.error().describe();
-  return planned ? planned->plan.estimated.estimated_ns : 0;
+  return planned ? planned->plan.estimated_ns : 0;
 }
 
 /// 2^27 rows from ordinary memory, grouped on an H200 by one int32 key, with one sum: 44.4 ms for int32 values and 2^16

@@ -85,7 +85,7 @@ Grouped group(resolve::GroupByRequest const& request) {
 }
 
 bool has_phase(Plan const& plan, std::string const& name) {
-  return std::ranges::any_of(plan.estimated.phases_ns, [&](auto const& phase) { return phase.first == name; });
+  return std::ranges::any_of(plan.phases_ns, [&](auto const& phase) { return phase.first == name; });
 }
 
 class StreamedGroupChoice : public testing::GraphicsDeviceTest {

@@ -62,13 +62,13 @@ TEST(StreamedGroupPlan, IsOneOfTheCandidatesOfPathAutomatic) {
     auto const plan = group_by::explain_group_by(table.request(gpu, two_threads<GroupByOptions>()));
     ASSERT_TRUE(plan) << plan.error().describe();
     EXPECT_EQ(std::ranges::count_if(plan->candidates, is_placed), 1);
-    EXPECT_EQ(plan->path, is_placed(plan->estimated) ? Path::compute : Path::cpu);
-    EXPECT_TRUE(rows > 100'000 || !is_placed(plan->estimated)) << to_string(*plan);
+    EXPECT_EQ(plan->path, is_placed(*plan) ? Path::compute : Path::cpu);
+    EXPECT_TRUE(rows > 100'000 || !is_placed(*plan)) << to_string(*plan);
     auto const runs = [](Candidate const& candidate) { return candidate.estimated_ns > 0; };
     auto const cheapest = [&](Candidate const& a, Candidate const& b) {
       return runs(a) && (!runs(b) || a.estimated_ns < b.estimated_ns);
     };
-    EXPECT_EQ(plan->estimated.estimated_ns, std::ranges::min_element(plan->candidates, cheapest)->estimated_ns);
+    EXPECT_EQ(plan->estimated_ns, std::ranges::min_element(plan->candidates, cheapest)->estimated_ns);
     EXPECT_GT(plan->candidates.size(), 3U) << "beside the others";
   }
 }
@@ -91,7 +91,7 @@ TEST(StreamedGroupPlan, IsNotTakenWhereItMayNotBe) {
     shape.estimated_groups = groups;
     shape.threads = 2;
     shape.table = &request;
-    return placement::offer_whole_group_by({shape, request.options, machine, host, 0, std::nullopt});
+    return placement::offer_whole_group_by({{machine, host, 0, std::nullopt}, shape, request.options});
   };
   auto const request = table.request(gpu, two_threads<GroupByOptions>(), "sum:x,mean:x,count");
   auto const offer = offered(request, 1'000'000);
@@ -129,7 +129,7 @@ TEST(StreamedGroupPlan, IsTakenBeforeKeysAreEncodedWhereItWasFaster) {
       EXPECT_TRUE(others) << others.error().describe();
       auto const ns =
           contract::total_ns(placement::streamed_group_by_costs(streamed, *recorded.machine.devices[0].measured, host));
-      return others && ns < others->plan.estimated.estimated_ns;
+      return others && ns < others->plan.estimated_ns;
     };
     EXPECT_TRUE(is_taken(1 << 26, 1 << 20, false)) << name;
     EXPECT_TRUE(is_taken(1 << 24, 1 << 22, false)) << name;

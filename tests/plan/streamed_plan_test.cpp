@@ -66,10 +66,9 @@ TEST(StreamedPlan, IsOneOfTheCandidatesOfPathAutomatic) {
     PlacedJoin const join(rows);
     auto const plan = explained(join, gpu, two_threads<JoinOptions>());
     EXPECT_EQ(std::ranges::count_if(plan.candidates, is_placed), 1);
-    EXPECT_EQ(is_placed(plan.estimated), rows > 100'000) << to_string(plan);
+    EXPECT_EQ(is_placed(plan), rows > 100'000) << to_string(plan);
     EXPECT_EQ(plan.path, rows > 100'000 ? Path::compute : Path::cpu);
-    EXPECT_EQ(plan.estimated.estimated_ns,
-              std::ranges::min(plan.candidates, {}, &Candidate::estimated_ns).estimated_ns);
+    EXPECT_EQ(plan.estimated_ns, std::ranges::min(plan.candidates, {}, &Candidate::estimated_ns).estimated_ns);
     EXPECT_GT(plan.candidates.size(), 3U) << "beside the others";
   }
 }
@@ -95,7 +94,7 @@ TEST(StreamedPlan, IsNotTakenWhereItMayNotBe) {
     shape.output.resize(1);
     shape.threads = 2;
     shape.tables = &request;
-    auto const whole = placement::offer_whole_join({shape, request.options, machine, host, 0, std::nullopt});
+    auto const whole = placement::offer_whole_join({{machine, host, 0, std::nullopt}, shape, request.options});
     EXPECT_TRUE(whole && whole->front().takes_whole()) << (whole ? "in slices" : whole.error().describe());
     return whole ? whole->front().candidate.estimated_ns : 0;
   };
@@ -115,7 +114,7 @@ TEST(StreamedPlan, KeysOfSeveralColumnsGoThereWhole) {
     options.path = Path::compute;
     auto const whole = join::explain_hash_join(join.request(gpu, options, keys), false);
     ASSERT_TRUE(whole) << whole.error().describe();
-    EXPECT_TRUE(is_placed(whole->estimated)) << to_string(*whole);
+    EXPECT_TRUE(is_placed(*whole)) << to_string(*whole);
     auto const detail = std::ranges::find(whole->details, "composed keys", &std::pair<std::string, std::string>::first);
     ASSERT_NE(detail, whole->details.end()) << to_string(*whole);
     EXPECT_EQ(detail->second, std::to_string(keys.size()) + " columns packed in 64 bits on the device");

@@ -62,8 +62,7 @@ vulkan::ImageShape image_of(contract::GroupByShape const& shape, contract::Group
 Result<contract::GroupByOffer> size(contract::GroupByInquiry const& inquiry, std::int32_t radix_bits) {
   auto options = inquiry.options;
   options.tuning.radix_bits = radix_bits;
-  contract::GroupByInquiry const forced{inquiry.shape, options,        inquiry.machine,
-                                        inquiry.host,  inquiry.device, inquiry.requested};
+  contract::GroupByInquiry const forced{inquiry, inquiry.shape, options};
   auto const& shape = inquiry.shape;
   auto offer = vulkan::device_group_by_offer(Path::graphics, inquiry);
   GARUDA_TRY_ASSIGN(auto const limits, group_by_limits(*inquiry.facts().vulkan));

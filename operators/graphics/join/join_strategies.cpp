@@ -135,8 +135,7 @@ std::uint64_t full_slice_bytes(std::uint64_t rows, contract::JoinShape const& sh
 Result<contract::JoinOffer> size(contract::JoinInquiry const& inquiry, std::int32_t radix_bits) {
   auto options = inquiry.options;
   options.tuning.radix_bits = radix_bits;
-  contract::JoinInquiry const forced{inquiry.shape, options,        inquiry.machine,
-                                     inquiry.host,  inquiry.device, inquiry.requested};
+  contract::JoinInquiry const forced{inquiry, inquiry.shape, options};
   auto const& shape = inquiry.shape;
   auto offer = vulkan::device_join_offer(Path::graphics, inquiry);
   GARUDA_TRY_ASSIGN(auto const limits, graphics_limits(*inquiry.facts().vulkan, offer.tuning));
