@@ -1,4 +1,4 @@
-"""Checks the order of rooms: includes go down only, and through public headers.
+"""Checks the order of rooms: includes and forward declarations go down only, includes through public headers.
 
 cmake/rooms.txt holds a line a room, lowest first: name, folder, then the headers that other rooms may include, by their
 path within the folder (`*`: all of them). A file belongs to the room with the longest folder that holds it. What
@@ -17,6 +17,10 @@ from pathlib import Path
 
 INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"', re.MULTILINE)
 SUFFIXES = {".hpp", ".cpp", ".h", ".cu", ".cuh"}
+# A namespace block of a room that holds no braces declares names and defines none.
+DECLARED = re.compile(r"^namespace garuda::(\w+) \{([^{}]*)\}", re.MULTILINE)
+FORWARD = re.compile(r"\b(?:struct|class|enum(?: class)?) (\w+)[^;=()]*;")
+ROOM_OF_NAMESPACE = {"vk": "vk_runtime"}  # the others are named as their rooms
 MOST_FILES = 27  # headers and sources of one level of a folder
 
 
@@ -71,6 +75,20 @@ def breaches(rooms: list[Room], files: dict[str, str]) -> list[str]:
     return found
 
 
+def climbing(rooms: list[Room], files: dict[str, str]) -> list[str]:
+    """Forward declarations of what belongs to a higher room: they hide an include that would climb."""
+    ranks = {room.name: room.rank for room in rooms}
+    found = []
+    for path, text in sorted(files.items()):
+        room = room_of(rooms, path)
+        for namespace, body in DECLARED.findall(text):
+            above = ROOM_OF_NAMESPACE.get(namespace, namespace)
+            if room is not None and ranks.get(above, -1) > room.rank:
+                found += [f"{path}: {room.name} is below {above}, so it cannot declare {name}"
+                          for name in FORWARD.findall(body)]
+    return found
+
+
 def crowded(files: dict[str, str]) -> list[str]:
     levels: dict[str, int] = {}
     for path in files:
@@ -114,8 +132,8 @@ def main() -> int:
         for path in (root / top).rglob("*")
         if path.suffix in SUFFIXES and path.is_file()
     }
-    found = breaches(rooms, files) + unused(rooms, files) + crowded(files)
-    print("\n".join(found) if found else f"{len(rooms)} rooms, {len(files)} files: includes go down only")
+    found = breaches(rooms, files) + climbing(rooms, files) + unused(rooms, files) + crowded(files)
+    print("\n".join(found) if found else f"{len(rooms)} rooms, {len(files)} files: includes and declarations go down only")
     return 1 if found else 0
 
 

@@ -1,7 +1,7 @@
 // The CPU path: oneTBB.
 #pragma once
 
-#include "operators/contract/path_row.hpp"
+#include "operators/contract/offers/path_row.hpp"
 
 namespace garuda::cpu {
 

@@ -1,7 +1,7 @@
 // The CUDA path: the plug-in of cuda_backend.
 #pragma once
 
-#include "operators/contract/path_row.hpp"
+#include "operators/contract/offers/path_row.hpp"
 
 namespace garuda::cuda {
 

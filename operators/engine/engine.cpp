@@ -19,7 +19,7 @@
 #include "operators/calibrate/group_by_timing.hpp"
 #include "operators/calibrate/host_rates.hpp"
 #include "operators/calibrate/measuring.hpp"
-#include "operators/contract/path_row.hpp"
+#include "operators/contract/offers/path_row.hpp"
 #include "operators/device/device_table.hpp"
 #include "operators/device/pinned_table.hpp"
 #include "operators/group_by/group_by.hpp"

@@ -16,7 +16,7 @@
 #include "keys/key_decoder.hpp"
 #include "operators/contract/device_set.hpp"
 #include "operators/contract/group_by_kernel.hpp"
-#include "operators/contract/path_row.hpp"
+#include "operators/contract/offers/path_row.hpp"
 #include "operators/group_by/group_keys_slice.hpp"
 #include "operators/group_by/group_states.hpp"
 #include "operators/group_by/planned_group_by.hpp"

@@ -10,7 +10,7 @@
 #include <string>
 #include <utility>
 
-#include "operators/contract/path_row.hpp"
+#include "operators/contract/offers/path_row.hpp"
 #include "operators/device/device_table.hpp"
 #include "operators/materialize/row_bytes.hpp"
 #include "operators/plan/path_choice.hpp"

@@ -16,7 +16,7 @@
 #include "garuda/error.hpp"
 #include "garuda/join.hpp"
 #include "keys/join_keys.hpp"
-#include "operators/contract/path_row.hpp"
+#include "operators/contract/offers/path_row.hpp"
 #include "operators/join/condition_kernel.hpp"
 #include "operators/join/match_sink.hpp"
 #include "operators/join/placed_sides.hpp"

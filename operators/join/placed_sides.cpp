@@ -4,7 +4,7 @@
 #include <utility>
 #include <variant>
 
-#include "operators/contract/join_terms.hpp"
+#include "operators/contract/offers/join_terms.hpp"
 #include "operators/materialize/carried_column.hpp"
 
 namespace garuda::join {

@@ -10,7 +10,7 @@
 #include "expr/condition_columns.hpp"
 #include "expr/condition_parts.hpp"
 #include "keys/samples/match_sample.hpp"
-#include "operators/contract/join_terms.hpp"
+#include "operators/contract/offers/join_terms.hpp"
 #include "operators/device/device_table.hpp"
 #include "operators/materialize/carried_column.hpp"
 #include "operators/materialize/row_bytes.hpp"

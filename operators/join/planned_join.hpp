@@ -9,7 +9,7 @@
 #include "expr/condition.hpp"
 #include "garuda/error.hpp"
 #include "keys/join_keys.hpp"
-#include "operators/contract/shapes.hpp"
+#include "operators/contract/offers/shapes.hpp"
 #include "operators/materialize/carried_column.hpp"
 #include "operators/plan/join_planner.hpp"
 #include "operators/resolve/join_request.hpp"

@@ -14,7 +14,7 @@
 #include "operators/compute/join/compute_costs.hpp"
 #include "operators/compute/join/compute_join.hpp"
 #include "operators/compute/primitives/compute_tuning.hpp"
-#include "operators/contract/join_terms.hpp"
+#include "operators/contract/offers/join_terms.hpp"
 #include "operators/device/device_join.hpp"
 #include "operators/placement/whole_group_by.hpp"
 #include "operators/placement/whole_join.hpp"

@@ -1,7 +1,7 @@
 // The compute path: Vulkan compute passes.
 #pragma once
 
-#include "operators/contract/path_row.hpp"
+#include "operators/contract/offers/path_row.hpp"
 
 namespace garuda::placement {
 

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "operators/compute/strings/device_strings.hpp"
-#include "operators/contract/cost_model.hpp"
+#include "operators/contract/offers/costs.hpp"
 
 namespace garuda::placement {
 

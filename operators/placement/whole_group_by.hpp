@@ -6,7 +6,7 @@
 
 #include "garuda/error.hpp"
 #include "garuda/group_by.hpp"
-#include "operators/contract/offer.hpp"
+#include "operators/contract/offers/offer.hpp"
 #include "operators/resolve/group_by_request.hpp"
 
 namespace garuda::placement {

@@ -13,7 +13,7 @@
 #include "operators/compute/join/rows_join.hpp"
 #include "operators/compute/primitives/compute_tuning.hpp"
 #include "operators/compute/strings/device_strings.hpp"
-#include "operators/contract/join_terms.hpp"
+#include "operators/contract/offers/join_terms.hpp"
 #include "operators/device/device_join.hpp"
 #include "operators/device/device_table.hpp"
 #include "operators/device/join/composed_keys.hpp"

@@ -6,7 +6,7 @@
 
 #include "garuda/engine.hpp"
 #include "garuda/error.hpp"
-#include "operators/contract/offer.hpp"
+#include "operators/contract/offers/offer.hpp"
 #include "operators/resolve/join_request.hpp"
 
 namespace garuda::placement {

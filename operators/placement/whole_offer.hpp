@@ -14,7 +14,7 @@
 #include "garuda/error.hpp"
 #include "garuda/run.hpp"
 #include "operators/compute/strings/device_strings.hpp"
-#include "operators/contract/offer.hpp"
+#include "operators/contract/offers/offer.hpp"
 #include "operators/device/column_upload.hpp"
 #include "operators/device/device_table.hpp"
 #include "operators/resolve/join_request.hpp"

@@ -6,8 +6,7 @@
 #include <limits>
 #include <utility>
 
-#include "operators/contract/group_by_sizes.hpp"
-#include "operators/contract/group_by_terms.hpp"
+#include "operators/contract/offers/group_by_terms.hpp"
 #include "operators/contract/sizing.hpp"
 #include "operators/plan/path_choice.hpp"
 #include "operators/plan/paths.hpp"

@@ -6,7 +6,7 @@
 #include "garuda/error.hpp"
 #include "garuda/group_by.hpp"
 #include "garuda/plan.hpp"
-#include "operators/contract/offer.hpp"
+#include "operators/contract/offers/offer.hpp"
 #include "operators/plan/path_choice.hpp"
 
 namespace garuda::plan {

@@ -7,7 +7,7 @@
 #include <string>
 #include <utility>
 
-#include "operators/contract/join_terms.hpp"
+#include "operators/contract/offers/join_terms.hpp"
 #include "operators/contract/sizing.hpp"
 #include "operators/plan/path_choice.hpp"
 #include "operators/plan/paths.hpp"

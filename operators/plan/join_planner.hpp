@@ -6,8 +6,8 @@
 #include "garuda/error.hpp"
 #include "garuda/join.hpp"
 #include "garuda/plan.hpp"
-#include "operators/contract/offer.hpp"
-#include "operators/contract/path_row.hpp"
+#include "operators/contract/offers/offer.hpp"
+#include "operators/contract/offers/path_row.hpp"
 #include "operators/plan/path_choice.hpp"
 
 namespace garuda::plan {

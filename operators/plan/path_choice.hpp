@@ -12,9 +12,9 @@
 #include "garuda/plan.hpp"
 #include "garuda/run.hpp"
 #include "operators/contract/device_set.hpp"
-#include "operators/contract/machine.hpp"
-#include "operators/contract/offer.hpp"
-#include "operators/contract/path_row.hpp"
+#include "operators/contract/offers/machine.hpp"
+#include "operators/contract/offers/offer.hpp"
+#include "operators/contract/offers/path_row.hpp"
 
 namespace garuda::plan {
 

@@ -4,7 +4,7 @@
 #include <span>
 
 #include "garuda/run.hpp"
-#include "operators/contract/path_row.hpp"
+#include "operators/contract/offers/path_row.hpp"
 
 namespace garuda::plan {
 

@@ -5,7 +5,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "operators/contract/path_row.hpp"
+#include "operators/contract/offers/path_row.hpp"
 #include "operators/plan/paths.hpp"
 
 namespace garuda {

@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "operators/contract/join_terms.hpp"
+#include "operators/contract/offers/join_terms.hpp"
 #include "operators/vulkan/column_copies.hpp"
 
 namespace garuda::vulkan {

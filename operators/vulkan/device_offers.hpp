@@ -6,9 +6,9 @@
 #include <limits>
 #include <string>
 
-#include "operators/contract/cost_model.hpp"
-#include "operators/contract/group_by_sizes.hpp"
-#include "operators/contract/offer.hpp"
+#include "operators/contract/offers/costs.hpp"
+#include "operators/contract/offers/group_by_terms.hpp"
+#include "operators/contract/offers/offer.hpp"
 
 namespace garuda::vulkan {
 

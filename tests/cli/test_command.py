@@ -235,6 +235,22 @@ def test_explain(files):
     assert sorted(path.name for path in files.folder.iterdir()) == ["l.parquet", "r.csv"]
 
 
+def test_explain_prints_a_tree(files):
+    explain = ("explain", "join", "l.parquet", "r.csv", "--on", "id")
+    plan = json.loads(files.run(*explain, "--json").stdout)
+    tree = plan["tree"]
+    assert (tree["operator"], tree["path"], tree["device"]) == ("join", plan["path"], plan["device"])
+    assert tree["estimated_ns"] == plan["estimated_ns"] and tree["estimated_rows"] > 0
+    chosen = [c for c in plan["candidates"] if c["path"] == plan["path"] and c["choices"] == tree["strategy"]]
+    assert chosen and chosen[0]["estimated_ns"] == tree["estimated_ns"]
+    assert [(leaf["operator"], leaf["device"], leaf["inputs"]) for leaf in tree["inputs"]] == [("table", "host", [])] * 2
+    assert [leaf["estimated_rows"] for leaf in tree["inputs"]] == [30, 4]
+    text = files.run(*explain).stdout
+    assert f"join on {plan['device']}: {tree['strategy']}" in text and "table on host; about 30 rows" in text
+    groups = json.loads(files.run("explain", "group-by", "l.parquet", "--keys", "id", "--json").stdout)["tree"]
+    assert groups["operator"] == "group-by" and len(groups["inputs"]) == 1
+
+
 def test_explain_of_a_count_is_the_plan_that_counts(files):
     count = ("join", "l.parquet", "r.csv", "--on", "id", "--count")
     ran = json.loads(files.run(*count, "--stats=json").stderr.splitlines()[-1])["plan"]

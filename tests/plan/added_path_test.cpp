@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "garuda/engine.hpp"
-#include "operators/contract/path_row.hpp"
+#include "operators/contract/offers/path_row.hpp"
 #include "operators/plan/paths.hpp"
 #include "tests/plan/test_path/test_path.hpp"
 #include "tests/reference/reference_join.hpp"

@@ -1,5 +1,5 @@
 // The planner on recorded calibrations: what it must choose whatever the numbers are.
-#include "operators/contract/cost_model.hpp"
+#include "operators/contract/offers/costs.hpp"
 
 #include <gtest/gtest.h>
 

@@ -38,6 +38,15 @@ def test_breaches(path, included, breach):
     assert found == [] if breach is None else len(found) == 1 and path in found[0] and breach in found[0]
 
 
+def test_forward_declarations_do_not_climb():
+    declared = "namespace garuda::high {\nstruct Above;\n}  // namespace garuda::high\n"
+    found = check_rooms.climbing(ROOMS, {"operators/low/a.hpp": declared})
+    assert len(found) == 1 and "low is below high, so it cannot declare Above" in found[0]
+    assert check_rooms.climbing(ROOMS, {"operators/high/a.hpp": declared}) == []
+    defined = "namespace garuda::high {\nstruct Above { int size; };\n}  // namespace garuda::high\n"
+    assert check_rooms.climbing(ROOMS, {"operators/high/a.hpp": defined}) == []
+
+
 def test_public_headers_are_there_and_used():
     files = {"operators/low/open.hpp": "", "operators/high/a.cpp": '#include "operators/low/open.hpp"\n'}
     assert check_rooms.unused(ROOMS, files) == []

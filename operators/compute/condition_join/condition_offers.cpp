@@ -6,7 +6,7 @@
 
 #include "operators/compute/condition_join/condition_join.hpp"
 #include "operators/compute/condition_join/condition_program.hpp"
-#include "operators/contract/join_terms.hpp"
+#include "operators/contract/offers/join_terms.hpp"
 #include "operators/vulkan/column_copies.hpp"
 #include "operators/vulkan/device_offers.hpp"
 

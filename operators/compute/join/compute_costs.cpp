@@ -4,8 +4,8 @@
 #include <optional>
 
 #include "operators/compute/join/resident_join_ways.hpp"
-#include "operators/contract/group_by_terms.hpp"
-#include "operators/contract/join_terms.hpp"
+#include "operators/contract/offers/group_by_terms.hpp"
+#include "operators/contract/offers/join_terms.hpp"
 
 namespace garuda::compute {
 namespace {

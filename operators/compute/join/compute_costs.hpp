@@ -2,8 +2,8 @@
 #pragma once
 
 #include "garuda/join.hpp"
-#include "operators/contract/cost_model.hpp"
-#include "operators/contract/shapes.hpp"
+#include "operators/contract/offers/costs.hpp"
+#include "operators/contract/offers/shapes.hpp"
 
 namespace garuda::compute {
 

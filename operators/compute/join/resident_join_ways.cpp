@@ -11,7 +11,7 @@
 #include "operators/compute/join/key_bitmap.hpp"
 #include "operators/compute/join/rows_join.hpp"
 #include "operators/compute/primitives/device_primitives.hpp"
-#include "operators/contract/cost_terms.hpp"
+#include "operators/contract/offers/costs.hpp"
 #include "operators/vulkan/submissions.hpp"
 
 namespace garuda::compute {

@@ -8,8 +8,8 @@
 #include "operators/compute/join/resident_join.hpp"
 #include "operators/compute/primitives/compute_tuning.hpp"
 #include "operators/compute/strings/device_strings.hpp"
-#include "operators/contract/cost_model.hpp"
 #include "operators/contract/join_kind.hpp"
+#include "operators/contract/offers/costs.hpp"
 
 namespace garuda::compute {
 

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "operators/contract/cost_terms.hpp"
+#include "operators/contract/offers/costs.hpp"
 
 namespace garuda::compute {
 namespace {

@@ -10,7 +10,7 @@
 #include "operators/compute/primitives/compute_context.hpp"
 #include "operators/compute/primitives/device_primitives.hpp"
 #include "operators/compute/primitives/non_null_rows.hpp"
-#include "operators/contract/cost_model.hpp"
+#include "operators/contract/offers/costs.hpp"
 #include "shaders/compute/strings/strings_layout.h"
 #include "vk_runtime/memory/memory.hpp"
 

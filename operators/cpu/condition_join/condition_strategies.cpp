@@ -5,7 +5,7 @@
 
 #include "expr/condition_parts.hpp"
 #include "expr/sides.hpp"
-#include "operators/contract/join_terms.hpp"
+#include "operators/contract/offers/join_terms.hpp"
 #include "operators/cpu/condition_join/condition_join.hpp"
 #include "operators/cpu/condition_join/pair_tests.hpp"
 

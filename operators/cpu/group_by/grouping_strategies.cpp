@@ -6,8 +6,7 @@
 #include <array>
 #include <utility>
 
-#include "operators/contract/group_by_sizes.hpp"
-#include "operators/contract/group_by_terms.hpp"
+#include "operators/contract/offers/group_by_terms.hpp"
 #include "operators/cpu/group_by/group_table.hpp"
 #include "operators/cpu/group_by/whole_group_by.hpp"
 

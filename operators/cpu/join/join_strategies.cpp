@@ -6,7 +6,7 @@
 #include <cmath>
 #include <utility>
 
-#include "operators/contract/join_terms.hpp"
+#include "operators/contract/offers/join_terms.hpp"
 #include "operators/cpu/join/bitmap_join.hpp"
 #include "partition/radix_partition.hpp"
 

@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "garuda/error.hpp"
-#include "operators/contract/cost_model.hpp"
-#include "operators/contract/offer.hpp"
+#include "operators/contract/offers/costs.hpp"
+#include "operators/contract/offers/offer.hpp"
 
 namespace garuda::cpu {
 

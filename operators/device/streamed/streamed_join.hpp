@@ -6,7 +6,7 @@
 
 #include "garuda/error.hpp"
 #include "garuda/join.hpp"
-#include "operators/contract/offer.hpp"
+#include "operators/contract/offers/offer.hpp"
 #include "operators/device/device_table.hpp"
 #include "operators/resolve/join_request.hpp"
 #include "operators/run/query_run.hpp"

@@ -1,7 +1,7 @@
 // The graphics path: Vulkan render passes (GARUDA, VLDB 2023).
 #pragma once
 
-#include "operators/contract/path_row.hpp"
+#include "operators/contract/offers/path_row.hpp"
 
 namespace garuda::graphics {
 

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "operators/contract/group_by_terms.hpp"
+#include "operators/contract/offers/group_by_terms.hpp"
 #include "operators/graphics/group_by/group_by_choice.hpp"
 #include "operators/vulkan/device_offers.hpp"
 #include "operators/vulkan/group_slice.hpp"

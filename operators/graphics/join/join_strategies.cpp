@@ -6,7 +6,7 @@
 #include <cmath>
 #include <vector>
 
-#include "operators/contract/join_terms.hpp"
+#include "operators/contract/offers/join_terms.hpp"
 #include "operators/graphics/join/graphics_choice.hpp"
 #include "operators/vulkan/device_offers.hpp"
 

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "garuda/error.hpp"
-#include "operators/contract/offer.hpp"
+#include "operators/contract/offers/offer.hpp"
 
 namespace garuda::graphics {
 

@@ -1,7 +1,7 @@
 // A path made of test code only: joins by comparing every row with every other, on the host.
 #pragma once
 
-#include "operators/contract/path_row.hpp"
+#include "operators/contract/offers/path_row.hpp"
 
 namespace garuda::testing {
 

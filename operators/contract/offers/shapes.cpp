@@ -1,4 +1,4 @@
-#include "operators/contract/shapes.hpp"
+#include "operators/contract/offers/shapes.hpp"
 
 #include <algorithm>
 #include <bit>

@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <cstdint>
 
-#include "operators/contract/cost_terms.hpp"
-#include "operators/contract/shapes.hpp"
+#include "operators/contract/offers/costs.hpp"
+#include "operators/contract/offers/shapes.hpp"
 
 namespace garuda::contract {
 

@@ -1,4 +1,4 @@
-#include "operators/contract/join_terms.hpp"
+#include "operators/contract/offers/join_terms.hpp"
 #include "expr/sides.hpp"
 
 #include <array>

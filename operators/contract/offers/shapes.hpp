@@ -12,11 +12,8 @@
 #include "garuda/join.hpp"
 #include "operators/contract/group_by_kernel.hpp"
 #include "operators/contract/join_kind.hpp"
-
-namespace garuda::resolve {
-struct JoinRequest;
-struct GroupByRequest;
-}  // namespace garuda::resolve
+#include "operators/resolve/group_by_request.hpp"
+#include "operators/resolve/join_request.hpp"
 
 namespace garuda::contract {
 

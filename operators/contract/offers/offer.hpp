@@ -13,8 +13,8 @@
 #include "garuda/group_by.hpp"
 #include "garuda/join.hpp"
 #include "garuda/plan.hpp"
-#include "operators/contract/machine.hpp"
-#include "operators/contract/shapes.hpp"
+#include "operators/contract/offers/machine.hpp"
+#include "operators/contract/offers/shapes.hpp"
 #include "operators/contract/sizing.hpp"
 
 namespace garuda::contract {

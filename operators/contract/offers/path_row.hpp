@@ -15,7 +15,7 @@
 #include "operators/contract/device_set.hpp"
 #include "operators/contract/group_by_kernel.hpp"
 #include "operators/contract/join_kernel.hpp"
-#include "operators/contract/offer.hpp"
+#include "operators/contract/offers/offer.hpp"
 
 namespace garuda::contract {
 

@@ -1,4 +1,4 @@
-#include "operators/contract/cost_model.hpp"
+#include "operators/contract/offers/costs.hpp"
 
 namespace garuda::contract {
 

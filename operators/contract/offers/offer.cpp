@@ -1,4 +1,4 @@
-#include "operators/contract/offer.hpp"
+#include "operators/contract/offers/offer.hpp"
 
 #include <fmt/format.h>
 
