@@ -20,8 +20,8 @@ namespace {
 constexpr double kRowNumberBytes = 4;
 constexpr double kFlagBytes = 4;
 constexpr double kWordBytes = 4;
-/// Of a row whose key is numbered: words written and read in order, its slot, whether it is the first of its key, the
-/// sum of these and its number among them; reads of its slot, twice, and of that sum.
+/// Costs of dictionary-encoding a key: words written and read in order, its slot, whether it is the first of its key,
+/// the sum of these and its number among them; reads of its slot, twice, and of that sum.
 constexpr double kNumberingWords = 8;
 constexpr double kNumberingReads = 3;
 /// Bytes that the cached and the other random accesses of a calibration fall on.
@@ -37,7 +37,7 @@ constexpr double kUnmatchedWaits = 1;
 constexpr double kLookUpReads = 1;
 constexpr double kMatchReads = 1;
 constexpr double kRowReads = 1;
-/// The same of a build row that is marked, whose key's first row is searched: the last steps of the search miss caches.
+/// Random reads of a marked build row, whose key's first row is searched: the last steps of the search miss caches.
 constexpr double kMarkReads = 3;
 /// What passes over partitions take beside their bytes: of joins of 2^24 and 2^26 rows a side on an H200, 1.2 to 1.5
 /// with one to four columns of 4 and 8 bytes (2026-11-21).
