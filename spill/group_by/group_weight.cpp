@@ -12,17 +12,17 @@ namespace {
 constexpr std::uint64_t kRowBytes = 32;
 /// A key's words, of the row and of the group; numbered ones take more (numbering_bytes).
 constexpr std::uint64_t kKeyBytes = 24;
-/// States of one column: values, their validity, counts.
+/// Of one column's states: values, their validity, counts.
 constexpr std::uint64_t kStateBytes = 40;
-/// Three windows of a float's sum.
+/// Of windows of a float's sum, three of them.
 constexpr std::uint64_t kFloatSumBytes = 120;
-/// Strings or binary: places in the column's order, and those of the least or greatest.
+/// Of bytes: their places in the column's order, and those of the least or greatest.
 constexpr std::uint64_t kOrderBytes = 64;
-/// A rank: the value's word above the row's number, while they are sorted.
+/// Of a rank: the value's word above the row's number, while they are sorted.
 constexpr std::uint64_t kRankBytes = 96;
-/// A value in a group's list.
+/// Of all values of a group.
 constexpr std::uint64_t kListBytes = 64;
-/// The parts of a sum of products.
+/// Of a sum of products, in parts.
 constexpr std::uint64_t kProductBytes = 128;
 
 std::uint64_t state_bytes(resolve::ResolvedAggregate const& aggregate) {

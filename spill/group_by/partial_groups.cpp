@@ -77,7 +77,7 @@ struct MergedStates {
   std::vector<std::size_t> ends;
 };
 
-/// The states of the groups from `first` to `end`, each merged from the states that its list names.
+/// Those of the groups from `first` to `end`, of the states that the list of each names.
 Result<MergedStates> merge_listed(arrow::LargeBinaryArray const& states, arrow::ListArray const& lists,
                                   std::int64_t first, std::int64_t end) {
   auto const& numbers = static_cast<arrow::Int64Array const&>(*lists.values());

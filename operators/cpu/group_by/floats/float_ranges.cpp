@@ -20,7 +20,7 @@ Result<FloatRange> range_of(contract::WholeTable const& table, std::size_t colum
   return range;
 }
 
-/// The range of the blocks from `first` on.
+/// Of the blocks from `first` on.
 Result<FloatRange> range_of(contract::WholeTable const& table, std::size_t column, std::size_t first,
                             contract::WholeGroupByOptions const& options) {
   auto const blocks = std::span(table.blocks).subspan(first);
