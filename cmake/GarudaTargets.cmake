@@ -58,18 +58,23 @@ function(garuda_compile_together target)
   set_target_properties(${target} PROPERTIES UNITY_BUILD ${GARUDA_UNITY} UNITY_BUILD_BATCH_SIZE 16)
 endfunction()
 
-# garuda_add_kernels(TARGET STEM...): on x86-64 STEM_avx2.cpp and STEM_avx512.cpp of the calling folder, which hold the same
-# kernels for instruction sets beyond the target's; core/instruction_set says which to call.
+# garuda_add_kernels(TARGET STEM...): on x86-64 also compiles STEM.cpp, a source of TARGET, for AVX2 and for AVX-512, with
+# GARUDA_KERNEL_SET naming the set (GARUDA_KERNELS in core/instruction_set.hpp).
 function(garuda_add_kernels target)
   if(NOT CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_64|AMD64)$")
     return()
   endif()
+  set(avx2 "-mavx2;-mbmi2")
+  set(avx512 "-mbmi2;-mavx512f;-mavx512bw;-mavx512dq;-mavx512vl;-mprefer-vector-width=512")
   foreach(stem ${ARGN})
-    target_sources(${target} PRIVATE ${stem}_avx2.cpp ${stem}_avx512.cpp)
-    # Without the precompiled headers, which know the target's instructions.
-    set_source_files_properties(${stem}_avx2.cpp PROPERTIES COMPILE_OPTIONS "-mavx2;-mbmi2" SKIP_PRECOMPILE_HEADERS ON)
-    set_source_files_properties(${stem}_avx512.cpp PROPERTIES SKIP_PRECOMPILE_HEADERS ON
-      COMPILE_OPTIONS "-mbmi2;-mavx512f;-mavx512bw;-mavx512dq;-mavx512vl;-mprefer-vector-width=512")
+    foreach(set avx2 avx512)
+      set(source ${CMAKE_CURRENT_BINARY_DIR}/${stem}_${set}.cpp)
+      file(CONFIGURE OUTPUT ${source} CONTENT "#include \"${CMAKE_CURRENT_SOURCE_DIR}/${stem}.cpp\"\n")
+      target_sources(${target} PRIVATE ${source})
+      # Without the precompiled headers, which know the target's instructions.
+      set_source_files_properties(${source} PROPERTIES COMPILE_OPTIONS "${${set}}" SKIP_PRECOMPILE_HEADERS ON
+        COMPILE_DEFINITIONS GARUDA_KERNEL_SET=${set})
+    endforeach()
   endforeach()
 endfunction()
 

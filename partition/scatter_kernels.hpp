@@ -65,10 +65,4 @@ struct ScatterKernels {
 /// Requires: `set` is one of instruction_sets().
 ScatterKernels const& scatter_kernels(InstructionSet set) noexcept;
 
-ScatterKernels const& scatter_kernels_baseline() noexcept;
-#ifdef GARUDA_X86_KERNELS
-ScatterKernels const& scatter_kernels_avx2() noexcept;
-ScatterKernels const& scatter_kernels_avx512() noexcept;
-#endif
-
 }  // namespace garuda::partition

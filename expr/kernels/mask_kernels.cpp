@@ -1,19 +1,121 @@
+// Loops over masks of rows, which the compiler vectorises for each set of instructions (GARUDA_KERNELS).
+#include <type_traits>
+
+#include "expr/comparators.hpp"
 #include "expr/kernels/mask_kernels.hpp"
 
-#include "expr/kernels/mask_kernels_impl.hpp"
-
 namespace garuda::expr {
+namespace {
 
-MaskKernels const& mask_kernels_baseline() noexcept { return kKernels; }
-
-MaskKernels const& mask_kernels(InstructionSet set) noexcept {
-  return of_set<MaskKernels>(set, {
-                                      mask_kernels_baseline,
-#ifdef GARUDA_X86_KERNELS
-                                      mask_kernels_avx2,
-                                      mask_kernels_avx512,
-#endif
-                                  });
+template <class Word>
+std::uint32_t count_range(Word const* words, std::size_t count, Word low, Word span) {
+  Word found = 0;  // as wide as the words: no widening in the loop
+  for (std::size_t i = 0; i < count; ++i) found += static_cast<Word>(words[i] - low) <= span ? 1 : 0;
+  return static_cast<std::uint32_t>(found);
 }
+
+template <class Word>
+void mask_range(Word const* words, std::size_t count, Word low, Word span, std::uint8_t* mask) {
+  for (std::size_t i = 0; i < count; ++i) mask[i] = static_cast<Word>(words[i] - low) <= span ? 1 : 0;
+}
+
+template <class Word>
+void and_range(Word const* words, std::size_t count, Word low, Word span, std::uint8_t* mask) {
+  for (std::size_t i = 0; i < count; ++i) mask[i] &= static_cast<Word>(words[i] - low) <= span ? 1 : 0;
+}
+
+template <class Value>
+bool is_nan(Value value) {
+  return value != value;
+}
+
+/// The comparators of floats, of which IEEE 754's are not an order.
+template <class Value, class Body>
+void with_float_comparator(Comparator comparator, Body const& body) {
+  auto const equal = [](Value a, Value b) { return (a == b) | (is_nan(a) & is_nan(b)); };
+  auto const less = [](Value a, Value b) { return (a < b) | (!is_nan(a) & is_nan(b)); };
+  switch (comparator) {
+    case Comparator::equal:
+      return body(equal);
+    case Comparator::not_equal:
+      return body([=](Value a, Value b) { return !equal(a, b); });
+    case Comparator::less:
+      return body(less);
+    case Comparator::less_equal:
+      return body([=](Value a, Value b) { return !less(b, a); });
+    case Comparator::greater:
+      return body([=](Value a, Value b) { return less(b, a); });
+    case Comparator::greater_equal:
+      return body([=](Value a, Value b) { return !less(a, b); });
+  }
+}
+
+template <class Value>
+void compare_values(Comparator comparator, Value const* a, Value const* b, bool b_is_one, std::size_t count,
+                    std::uint8_t* mask) {
+  auto const put = [&](auto const& holds) {
+    if (b_is_one) {
+      auto const one = *b;
+      for (std::size_t i = 0; i < count; ++i) mask[i] = holds(a[i], one) ? 1 : 0;
+    } else {
+      for (std::size_t i = 0; i < count; ++i) mask[i] = holds(a[i], b[i]) ? 1 : 0;
+    }
+  };
+  if constexpr (std::is_floating_point_v<Value>)
+    with_float_comparator<Value>(comparator, put);
+  else
+    with_comparator(comparator, put);
+}
+
+void compare(Kind kind, Comparator comparator, void const* a, void const* b, bool b_is_one, std::size_t count,
+             std::uint8_t* mask) {
+  with_kind(kind, [&]<class Value>(Value) {
+    compare_values(comparator, static_cast<Value const*>(a), static_cast<Value const*>(b), b_is_one, count, mask);
+  });
+}
+
+void and_masks(std::uint8_t const* other, std::size_t count, std::uint8_t* mask) {
+  for (std::size_t i = 0; i < count; ++i) mask[i] &= other[i];
+}
+
+void or_masks(std::uint8_t const* other, std::size_t count, std::uint8_t* mask) {
+  for (std::size_t i = 0; i < count; ++i) mask[i] |= other[i];
+}
+
+void and_both(std::uint8_t const* a, std::uint8_t const* b, std::size_t count, std::uint8_t* mask) {
+  for (std::size_t i = 0; i < count; ++i) mask[i] = a[i] & b[i];
+}
+
+void or_both(std::uint8_t const* a, std::uint8_t const* b, std::size_t count, std::uint8_t* mask) {
+  for (std::size_t i = 0; i < count; ++i) mask[i] = a[i] | b[i];
+}
+
+std::uint32_t count_mask(std::uint8_t const* mask, std::size_t count) {
+  std::uint32_t ones = 0;
+  for (std::size_t first = 0; first < count; first += 128) {
+    std::uint8_t sum = 0;  // of a few bytes: none overflows
+    auto const end = first + 128 < count ? first + 128 : count;
+    for (auto i = first; i < end; ++i) sum = static_cast<std::uint8_t>(sum + mask[i]);
+    ones += sum;
+  }
+  return ones;
+}
+
+constexpr MaskKernels kKernels{count_range<std::uint32_t>,
+                               count_range<std::uint64_t>,
+                               mask_range<std::uint32_t>,
+                               mask_range<std::uint64_t>,
+                               and_range<std::uint32_t>,
+                               and_range<std::uint64_t>,
+                               compare,
+                               and_masks,
+                               or_masks,
+                               and_both,
+                               or_both,
+                               count_mask};
+
+}  // namespace
+
+GARUDA_KERNELS(MaskKernels, mask_kernels, kKernels)
 
 }  // namespace garuda::expr

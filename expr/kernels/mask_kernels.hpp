@@ -38,10 +38,4 @@ struct MaskKernels {
 /// Kernels of a set of instructions that this machine has.
 MaskKernels const& mask_kernels(InstructionSet set = best_instruction_set()) noexcept;
 
-MaskKernels const& mask_kernels_baseline() noexcept;
-#ifdef GARUDA_X86_KERNELS
-MaskKernels const& mask_kernels_avx2() noexcept;
-MaskKernels const& mask_kernels_avx512() noexcept;
-#endif
-
 }  // namespace garuda::expr

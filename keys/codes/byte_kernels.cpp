@@ -1,9 +1,18 @@
+// Codes of bytes, compiled for each set of instructions (GARUDA_KERNELS); the baseline does not multiply bytes.
 #include "keys/codes/byte_kernels.hpp"
 
+#ifdef GARUDA_KERNEL_SET
+#include <immintrin.h>
+
+#include <cstring>
+#else
 #include <algorithm>
 #include <limits>
+#endif
 
 namespace garuda::keys {
+
+#ifndef GARUDA_KERNEL_SET
 std::optional<ByteSums> byte_weights(std::span<std::uint32_t const> radices) {
   std::array<std::uint64_t, kSummedBytes> radix;
   radix.fill(1);
@@ -29,20 +38,74 @@ std::optional<ByteSums> byte_weights(std::span<std::uint32_t const> radices) {
   }
   return sums;
 }
-
-ByteKernels const& byte_kernels_baseline() noexcept {
-  static constexpr ByteKernels kNone;
-  return kNone;
-}
-
-ByteKernels const& byte_kernels(InstructionSet set) noexcept {
-  return of_set<ByteKernels>(set, {
-                                      byte_kernels_baseline,
-#ifdef GARUDA_X86_KERNELS
-                                      byte_kernels_avx2,
-                                      byte_kernels_avx512,
 #endif
-                                  });
+
+namespace {
+
+#ifdef GARUDA_KERNEL_SET
+
+/// 255 for bytes that a value has, when it is loaded from 16 less their number on.
+alignas(16) constexpr std::uint8_t kPresentBytes[2 * kSummedBytes] = {255, 255, 255, 255, 255, 255, 255, 255,
+                                                                      255, 255, 255, 255, 255, 255, 255, 255};
+
+inline __m128i load_bytes(void const* from) noexcept { return _mm_loadu_si128(static_cast<__m128i const*>(from)); }
+
+template <class Offset>
+void write_byte_codes(BytesBehindOffsets const& values, ByteSums const& sums, std::uint64_t* codes) {
+  auto const least = load_bytes(&sums.least);
+  auto const greatest = load_bytes(&sums.greatest);
+  auto const of_bytes = load_bytes(&sums.of_bytes);
+  auto const of_pairs = load_bytes(&sums.of_pairs);
+  std::uint64_t of_fours[kSummedBytes / 4];
+  std::memcpy(of_fours, &sums.of_fours, sizeof(of_fours));
+  std::uint64_t of_length[kSummedBytes + 1];
+  std::memcpy(of_length, &sums.of_length, sizeof(of_length));
+  auto const shortest = sums.shortest;
+  auto const lengths = sums.longest - sums.shortest;
+  auto const of_others = sums.of_others;
+  bool const has_eight = sums.longest <= 8;
+  auto const* const offsets = static_cast<char const*>(values.offsets);
+  Offset begin;
+  std::memcpy(&begin, offsets, sizeof(begin));
+  for (std::size_t i = 0; i < values.count; ++i) {
+    Offset end;
+    std::memcpy(&end, offsets + (i + 1) * sizeof(Offset), sizeof(end));
+    auto const* const value = values.values + begin;
+    auto const size = static_cast<std::size_t>(end - begin);
+    begin = end;
+    auto const known = size < kSummedBytes ? size : kSummedBytes;
+    __m128i bytes;
+    if (values.end - value >= static_cast<std::ptrdiff_t>(kSummedBytes)) {
+      bytes = load_bytes(value);
+    } else {
+      alignas(16) std::uint8_t last[kSummedBytes] = {};
+      if (known > 0) std::memcpy(last, value, known);
+      bytes = load_bytes(last);
+    }
+    auto const present = load_bytes(kPresentBytes + kSummedBytes - known);
+    bytes = _mm_and_si128(bytes, present);
+    // Saturated differences: zero where a byte is in the range of its place, or is behind the value.
+    auto const below = _mm_and_si128(_mm_subs_epu8(least, bytes), present);
+    auto const differs = _mm_or_si128(below, _mm_subs_epu8(bytes, greatest));
+    bool const is_other = _mm_testz_si128(differs, differs) == 0 || size - shortest > lengths;
+    auto const fours = _mm_madd_epi16(_mm_maddubs_epi16(bytes, of_bytes), of_pairs);
+    auto const first = static_cast<std::uint64_t>(_mm_cvtsi128_si64(fours));
+    auto code = of_length[known] + (first & 0xFFFF'FFFF) * of_fours[0] + (first >> 32) * of_fours[1];
+    if (!has_eight) {
+      auto const second = static_cast<std::uint64_t>(_mm_extract_epi64(fours, 1));
+      code += (second & 0xFFFF'FFFF) * of_fours[2] + (second >> 32) * of_fours[3];
+    }
+    codes[i] = is_other ? of_others : code;
+  }
 }
+
+constexpr ByteKernels kByteKernels{write_byte_codes<std::int32_t>, write_byte_codes<std::int64_t>};
+#else
+constexpr ByteKernels kByteKernels;
+#endif
+
+}  // namespace
+
+GARUDA_KERNELS(ByteKernels, byte_kernels, kByteKernels)
 
 }  // namespace garuda::keys

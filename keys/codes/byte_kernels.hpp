@@ -52,10 +52,4 @@ struct ByteKernels {
 /// Kernels of a set of instructions that this machine has.
 ByteKernels const& byte_kernels(InstructionSet set = best_instruction_set()) noexcept;
 
-ByteKernels const& byte_kernels_baseline() noexcept;
-#ifdef GARUDA_X86_KERNELS
-ByteKernels const& byte_kernels_avx2() noexcept;
-ByteKernels const& byte_kernels_avx512() noexcept;
-#endif
-
 }  // namespace garuda::keys

@@ -160,8 +160,8 @@ TEST(ByteKernels, WeightsThatDoNotFitHaveNoKernel) {
 }
 
 TEST(ByteKernels, TheBaselineHasNone) {
-  EXPECT_EQ(byte_kernels_baseline().of_offsets_32, nullptr);
-  EXPECT_EQ(byte_kernels_baseline().of_offsets_64, nullptr);
+  EXPECT_EQ(byte_kernels(InstructionSet::baseline).of_offsets_32, nullptr);
+  EXPECT_EQ(byte_kernels(InstructionSet::baseline).of_offsets_64, nullptr);
 }
 
 }  // namespace

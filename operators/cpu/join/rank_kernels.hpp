@@ -37,10 +37,4 @@ struct RankKernels {
 /// Kernels of a set of instructions that this machine has.
 RankKernels const& rank_kernels(InstructionSet set = best_instruction_set()) noexcept;
 
-RankKernels const& rank_kernels_baseline() noexcept;
-#ifdef GARUDA_X86_KERNELS
-RankKernels const& rank_kernels_avx2() noexcept;
-RankKernels const& rank_kernels_avx512() noexcept;
-#endif
-
 }  // namespace garuda::cpu

@@ -37,10 +37,4 @@ struct NumberKernels {
 /// Kernels of a set of instructions that this machine has.
 NumberKernels const& number_kernels(InstructionSet set = best_instruction_set()) noexcept;
 
-NumberKernels const& number_kernels_baseline() noexcept;
-#ifdef GARUDA_X86_KERNELS
-NumberKernels const& number_kernels_avx2() noexcept;
-NumberKernels const& number_kernels_avx512() noexcept;
-#endif
-
 }  // namespace garuda::group_by

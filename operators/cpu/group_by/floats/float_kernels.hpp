@@ -36,10 +36,4 @@ struct FloatKernels {
 /// Kernels of a set of instructions that this machine has.
 FloatKernels const& float_kernels(InstructionSet set = best_instruction_set()) noexcept;
 
-FloatKernels const& float_kernels_baseline() noexcept;
-#ifdef GARUDA_X86_KERNELS
-FloatKernels const& float_kernels_avx2() noexcept;
-FloatKernels const& float_kernels_avx512() noexcept;
-#endif
-
 }  // namespace garuda::cpu

@@ -24,10 +24,4 @@ struct SumKernels {
 /// Kernels of a set of instructions that this machine has.
 SumKernels const& sum_kernels(InstructionSet set = best_instruction_set()) noexcept;
 
-SumKernels const& sum_kernels_baseline() noexcept;
-#ifdef GARUDA_X86_KERNELS
-SumKernels const& sum_kernels_avx2() noexcept;
-SumKernels const& sum_kernels_avx512() noexcept;
-#endif
-
 }  // namespace garuda::cpu

@@ -1,7 +1,0 @@
-#include "operators/group_by/numbers/number_kernels_impl.hpp"
-
-namespace garuda::group_by {
-
-NumberKernels const& number_kernels_avx512() noexcept { return kNumberKernels; }
-
-}  // namespace garuda::group_by
