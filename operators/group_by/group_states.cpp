@@ -7,16 +7,16 @@
 #include <new>
 #include <numeric>
 #include <span>
-#include <type_traits>
 #include <utility>
 
 #include "core/numbers/wide_integer.hpp"
 #include "keys/key_layout.hpp"
-#include "operators/cpu/group_by/cpu_aggregates.hpp"
-#include "operators/cpu/group_by/group_rows.hpp"
+#include "operators/cpu/group_by/cpu_group_by.hpp"
 
 namespace garuda::group_by {
 namespace {
+
+using Ids = std::span<std::uint32_t const>;
 
 template <class Vector>
 void append(Vector& into, Vector const& from) {
@@ -45,76 +45,94 @@ bool is_less(keys::ColumnOrder const* order, std::uint64_t const* a, std::uint64
   return false;
 }
 
-/// Windows of a group: [first, first + count).
+/// Windows of a group: [first, end).
 struct Windows {
-  std::uint32_t first = 0;
-  std::uint32_t count = 0;
+  std::uint32_t first = std::numeric_limits<std::uint32_t>::max();
+  std::uint32_t end = 0;
 
-  std::uint32_t end() const noexcept { return first + count; }
+  std::uint32_t count() const noexcept { return first < end ? end - first : 0; }
 };
 
-Windows windows_of(contract::FloatSums const& sums, std::uint64_t group) {
-  return {sums.first_window[group], static_cast<std::uint32_t>(sums.offsets[group + 1] - sums.offsets[group])};
-}
-
-Windows unite(Windows a, Windows b) {
-  if (a.count == 0) return b;
-  if (b.count == 0) return a;
-  auto const first = std::min(a.first, b.first);
-  return {first, std::max(a.end(), b.end()) - first};
-}
-
-void add_windows(contract::FloatSums const& from, std::uint64_t from_group, contract::FloatSums& into,
-                 std::uint64_t into_group) {
-  auto const source = windows_of(from, from_group);
-  for (std::uint32_t w = 0; w < source.count; ++w) {
-    auto const target = into.offsets[into_group] + source.first + w - into.first_window[into_group];
-    add_words(&into.windows[2 * target], &from.windows[2 * (from.offsets[from_group] + w)], 2);
+contract::FloatSums folded_sums(contract::FloatSums const& from, Ids ids, std::uint64_t num_groups) {
+  std::vector<Windows> ranges(num_groups);
+  for (std::size_t g = 0; g < ids.size(); ++g) {
+    auto const count = static_cast<std::uint32_t>(from.offsets[g + 1] - from.offsets[g]);
+    if (count == 0) continue;
+    auto& range = ranges[ids[g]];
+    range.first = std::min<std::uint32_t>(range.first, from.first_window[g]);
+    range.end = std::max(range.end, from.first_window[g] + count);
   }
-  into.flags[into_group] |= from.flags[from_group];
-}
-
-void merge_float_sums(contract::FloatSums const& from, std::vector<std::uint32_t> const& ids,
-                      contract::FloatSums& into) {
-  auto const groups = into.flags.size();
-  std::vector<Windows> ranges(groups);
-  for (std::size_t g = 0; g < groups; ++g) ranges[g] = windows_of(into, g);
-  for (std::size_t g = 0; g < ids.size(); ++g) ranges[ids[g]] = unite(ranges[ids[g]], windows_of(from, g));
-  contract::FloatSums merged;
-  merged.flags.assign(groups, 0);
-  merged.first_window.resize(groups);
-  merged.offsets.assign(groups + 1, 0);
-  for (std::size_t g = 0; g < groups; ++g) {
-    merged.first_window[g] = static_cast<std::uint8_t>(ranges[g].first);
-    merged.offsets[g + 1] = merged.offsets[g] + ranges[g].count;
+  contract::FloatSums into;
+  into.flags.assign(num_groups, 0);
+  into.first_window.resize(num_groups);
+  into.offsets.assign(num_groups + 1, 0);
+  for (std::size_t g = 0; g < num_groups; ++g) {
+    if (ranges[g].count() > 0) into.first_window[g] = static_cast<std::uint8_t>(ranges[g].first);
+    into.offsets[g + 1] = into.offsets[g] + ranges[g].count();
   }
-  merged.windows.assign(2 * merged.offsets.back(), 0);
-  for (std::size_t g = 0; g < groups; ++g) add_windows(into, g, merged, g);
-  for (std::size_t g = 0; g < ids.size(); ++g) add_windows(from, g, merged, ids[g]);
-  into = std::move(merged);
+  into.windows.assign(2 * into.offsets.back(), 0);
+  for (std::size_t g = 0; g < ids.size(); ++g) {
+    into.flags[ids[g]] |= from.flags[g];
+    auto to = into.offsets[ids[g]] + from.first_window[g] - into.first_window[ids[g]];
+    for (auto w = from.offsets[g]; w < from.offsets[g + 1]; ++w, ++to)
+      add_words(&into.windows[2 * to], &from.windows[2 * w], 2);
+  }
+  return into;
 }
 
-/// Values of groups that `from` adds to come behind those of `into`.
-void merge_lists(contract::ValueLists const& from, std::vector<std::uint32_t> const& ids, std::uint32_t words,
-                 contract::ValueLists& into) {
-  contract::ValueLists merged;
-  merged.offsets.assign(into.offsets.size(), 0);
-  for (std::size_t g = 0; g + 1 < into.offsets.size(); ++g)
-    merged.offsets[g + 1] = into.offsets[g + 1] - into.offsets[g];
+/// The values of groups that become one follow one another in the order of these groups.
+contract::ValueLists folded_lists(contract::ValueLists const& from, Ids ids, std::uint64_t num_groups,
+                                  std::uint32_t words) {
+  contract::ValueLists into;
+  into.offsets.assign(num_groups + 1, 0);
   for (std::size_t g = 0; g < ids.size(); ++g)
-    merged.offsets[std::size_t{ids[g]} + 1] += from.offsets[g + 1] - from.offsets[g];
-  std::partial_sum(merged.offsets.begin(), merged.offsets.end(), merged.offsets.begin());
-  merged.words.resize(words * merged.offsets.back());
-  auto next = merged.offsets;
-  auto const copy = [&](contract::ValueLists const& lists, std::size_t group, std::size_t to) {
-    auto const count = lists.offsets[group + 1] - lists.offsets[group];
-    std::copy_n(lists.words.begin() + static_cast<std::ptrdiff_t>(words * lists.offsets[group]), words * count,
-                merged.words.begin() + static_cast<std::ptrdiff_t>(words * next[to]));
-    next[to] += count;
-  };
-  for (std::size_t g = 0; g + 1 < into.offsets.size(); ++g) copy(into, g, g);
-  for (std::size_t g = 0; g < ids.size(); ++g) copy(from, g, ids[g]);
-  into = std::move(merged);
+    into.offsets[std::size_t{ids[g]} + 1] += from.offsets[g + 1] - from.offsets[g];
+  std::partial_sum(into.offsets.begin(), into.offsets.end(), into.offsets.begin());
+  into.words.resize(words * into.offsets.back());
+  auto next = into.offsets;
+  for (std::size_t g = 0; g < ids.size(); ++g) {
+    auto const count = from.offsets[g + 1] - from.offsets[g];
+    std::copy_n(from.words.begin() + static_cast<std::ptrdiff_t>(words * from.offsets[g]), words * count,
+                into.words.begin() + static_cast<std::ptrdiff_t>(words * next[ids[g]]));
+    next[ids[g]] += count;
+  }
+  return into;
+}
+
+/// The states of `num_groups` groups, of which group ids[g] takes what group g of `from` has. A group that takes
+/// nothing has no values.
+contract::AggregateState folded(resolve::StateColumn const& column, contract::AggregateState const& from, Ids ids,
+                                std::uint64_t num_groups) {
+  auto const words = contract::extreme_words(column.kind);
+  auto const sum_words = contract::sum_words(column.kind);
+  auto const wants = [&](contract::StateSet states) { return (column.states & states) != 0; };
+  bool const has_integer_sum = wants(contract::kSumState) && !contract::is_float(column.kind);
+  contract::AggregateState into;
+  if (wants(contract::kCountState)) into.counts.resize(num_groups, 0);
+  if (has_integer_sum) into.sums.resize(num_groups * sum_words, 0);
+  if (wants(contract::kMinState)) into.minima.resize(num_groups * words, std::numeric_limits<std::uint64_t>::max());
+  if (wants(contract::kMaxState)) into.maxima.resize(num_groups * words, 0);
+  if (wants(contract::kSumState) && !has_integer_sum) into.float_sums = folded_sums(from.float_sums, ids, num_groups);
+  if (column.has_lists()) into.lists = folded_lists(from.lists, ids, num_groups, words);
+  std::vector<bool> has_extremes(num_groups);  // those of a group without values are unspecified
+  for (std::size_t g = 0; g < ids.size(); ++g) {
+    auto const to = std::size_t{ids[g]};
+    if (!into.counts.empty()) into.counts[to] += from.counts[g];
+    if (has_integer_sum) add_words(&into.sums[to * sum_words], &from.sums[g * sum_words], sum_words);
+    if (resolve::is_empty_group(from, g)) continue;
+    bool const is_first = !has_extremes[to];
+    has_extremes[to] = true;
+    auto const take = [&](auto const& source, auto& target, bool less) {
+      if (target.empty()) return;
+      auto const* const value = &source[g * words];
+      auto* const best = &target[to * words];
+      bool const better = less ? is_less(column.order, value, best, words) : is_less(column.order, best, value, words);
+      if (is_first || better) std::copy_n(value, words, best);
+    };
+    take(from.minima, into.minima, true);
+    take(from.maxima, into.maxima, false);
+  }
+  return into;
 }
 
 /// Appends offsets that begin at 0 to others.
@@ -123,51 +141,6 @@ void append_offsets(contract::Words const& from, contract::Words& into) {
   if (into.empty()) into.push_back(0);
   auto const base = into.back();
   for (std::size_t g = 1; g < from.size(); ++g) into.push_back(base + from[g]);
-}
-
-/// Gives sums at least `words` words a group.
-void widen_sums(contract::ValueKind kind, std::uint32_t words, contract::AggregateState& state) {
-  auto const before = state.words_per_sum;
-  if (before >= words) return;
-  auto const is_unsigned = kind == contract::ValueKind::uint32 || kind == contract::ValueKind::uint64;
-  auto const groups = before == 0 ? 0 : state.sums.size() / before;
-  contract::Words wide(groups * words);
-  for (std::size_t g = 0; g < groups; ++g) {
-    auto const* const from = &state.sums[g * before];
-    auto const sign = !is_unsigned && (from[before - 1] >> 63) != 0 ? ~std::uint64_t{0} : 0;
-    auto* const to = &wide[g * words];
-    std::copy_n(from, before, to);
-    std::fill(to + before, to + words, sign);
-  }
-  state.sums = std::move(wide);
-  state.words_per_sum = words;
-}
-
-bool has_float_sum(resolve::StateColumn const& column) {
-  return contract::is_float(column.kind) && (column.states & contract::kSumState) != 0;
-}
-bool has_integer_sum(resolve::StateColumn const& column) {
-  return !contract::is_float(column.kind) && (column.states & contract::kSumState) != 0;
-}
-
-/// Makes room for more groups, all without values.
-void grow_state(resolve::StateColumn const& column, std::uint64_t num_groups, contract::AggregateState& state) {
-  auto const grow_offsets = [&](contract::Words& offsets) {
-    if (offsets.empty()) offsets.push_back(0);
-    offsets.resize(num_groups + 1, offsets.back());
-  };
-  if ((column.states & contract::kCountState) != 0) state.counts.resize(num_groups, 0);
-  if (has_integer_sum(column)) state.sums.resize(num_groups * contract::sum_words(column.kind), 0);
-  if (has_float_sum(column)) {
-    auto& sums = state.float_sums;
-    sums.flags.resize(num_groups, 0);
-    sums.first_window.resize(num_groups, 0);
-    grow_offsets(sums.offsets);
-  }
-  if (column.has_lists()) grow_offsets(state.lists.offsets);
-  auto const words = num_groups * contract::extreme_words(column.kind);
-  if ((column.states & contract::kMinState) != 0) state.minima.resize(words, std::numeric_limits<std::uint64_t>::max());
-  if ((column.states & contract::kMaxState) != 0) state.maxima.resize(words, 0);
 }
 
 }  // namespace
@@ -244,53 +217,26 @@ GroupChunk no_rows_group(std::vector<resolve::StateColumn> const& columns) {
   group.head_rows.push_back(0);
   for (auto column : columns) {
     column.states |= contract::kCountState;  // 0 of them: the group has no values
-    grow_state(column, 1, group.states.emplace_back());
+    group.states.push_back(folded(column, {}, {}, 1));
   }
   return group;
 }
 
-void merge_state(resolve::StateColumn const& column, contract::AggregateState const& from,
-                 std::vector<std::uint32_t> const& ids, contract::AggregateState& into) {
-  auto const words = contract::extreme_words(column.kind);
-  auto const num_sum_words = contract::sum_words(column.kind);
-  for (std::size_t g = 0; g < ids.size(); ++g) {
-    auto const to = std::size_t{ids[g]};
-    // The extremes of a group without values are unspecified.
-    bool const is_first = resolve::is_empty_group(into, to);
-    if (!from.counts.empty()) into.counts[to] += from.counts[g];
-    if (!from.sums.empty()) add_words(&into.sums[to * num_sum_words], &from.sums[g * num_sum_words], num_sum_words);
-    if (resolve::is_empty_group(from, g)) continue;
-    auto const take = [&](auto const& source, auto& target, bool less) {
-      if (source.empty()) return;
-      auto const* const value = &source[g * words];
-      auto* const best = &target[to * words];
-      bool const better = less ? is_less(column.order, value, best, words) : is_less(column.order, best, value, words);
-      if (is_first || better) std::copy_n(value, words, best);
-    };
-    take(from.minima, into.minima, true);
-    take(from.maxima, into.maxima, false);
-  }
-  if (has_float_sum(column)) merge_float_sums(from.float_sums, ids, into.float_sums);
-  if (column.has_lists()) merge_lists(from.lists, ids, words, into.lists);
-}
-
-Result<void> merge_groups(std::vector<resolve::StateColumn> const& columns, GroupChunk const& next,
-                          Control const& control, GroupChunk& groups) {
+Result<void> merge_groups(std::vector<resolve::StateColumn> const& columns, GroupChunk next, Control const& control,
+                          GroupChunk& groups) {
   try {
-    auto const before = groups.size();
-    if (before + next.size() >= std::numeric_limits<std::uint32_t>::max())
+    auto const total = groups.size() + next.size();
+    if (total >= std::numeric_limits<std::uint32_t>::max())
       return fail(ErrorCode::limit_exceeded,
-                  fmt::format("too many groups in one partition, use more radix bits: {}", before + next.size()));
+                  fmt::format("too many groups in one partition, use more radix bits: {}", total));
     groups.keys.append(next.keys);
-    auto const total = before + next.size();
+    append_groups(columns, std::move(next), groups);
     GARUDA_TRY_ASSIGN(auto const merged, cpu::group_rows(groups.keys.slice(total), &control));
-    std::vector<std::uint32_t> const ids(merged.ids.begin() + static_cast<std::ptrdiff_t>(before), merged.ids.end());
-    for (std::size_t c = 0; c < columns.size(); ++c) {
-      grow_state(columns[c], merged.heads.size(), groups.states[c]);
-      merge_state(columns[c], next.states[c], ids, groups.states[c]);
-    }
-    for (std::size_t g = before; g < merged.heads.size(); ++g)
-      groups.head_rows.push_back(next.head_rows[merged.heads[g] - before]);
+    if (merged.heads.size() == total) return {};
+    for (std::size_t c = 0; c < columns.size(); ++c)
+      groups.states[c] = folded(columns[c], groups.states[c], merged.ids, merged.heads.size());
+    for (std::size_t g = 0; g < merged.heads.size(); ++g) groups.head_rows[g] = groups.head_rows[merged.heads[g]];
+    groups.head_rows.resize(merged.heads.size());
     groups.keys = HeadKeys::of(groups.keys.slice(total), merged.heads);
     return {};
   } catch (std::bad_alloc const&) {
@@ -305,8 +251,8 @@ void append_groups(std::vector<resolve::StateColumn> const& columns, GroupChunk&
     auto& into = groups.states[c];
     auto from = std::exchange(next.states[c], {});
     append(into.counts, from.counts);
-    widen_sums(columns[c].kind, from.words_per_sum, into);
-    widen_sums(columns[c].kind, into.words_per_sum, from);
+    cpu::widen_sums(columns[c].kind, from.words_per_sum, into);
+    cpu::widen_sums(columns[c].kind, into.words_per_sum, from);
     append(into.sums, from.sums);
     into.sum_exponent = from.sum_exponent;
     append(into.minima, from.minima);

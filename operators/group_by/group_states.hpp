@@ -52,14 +52,10 @@ Result<contract::AggregateState> states_on_host(contract::GroupByKernel& kernel,
 /// The one group of a table without rows that is grouped by no key.
 GroupChunk no_rows_group(std::vector<resolve::StateColumn> const& columns);
 
-/// Adds the values behind `from` to `into`; group g of `from` is group ids[g] of `into`, which has room for it.
-void merge_state(resolve::StateColumn const& column, contract::AggregateState const& from,
-                 std::vector<std::uint32_t> const& ids, contract::AggregateState& into);
-
 /// Merges the groups of `next` into `groups`, whose rows all come before those of `next`.
 /// Errors: out_of_memory, cancelled.
-Result<void> merge_groups(std::vector<resolve::StateColumn> const& columns, GroupChunk const& next,
-                          Control const& control, GroupChunk& groups);
+Result<void> merge_groups(std::vector<resolve::StateColumn> const& columns, GroupChunk next, Control const& control,
+                          GroupChunk& groups);
 
 /// Makes room for `count` groups in all, of what each group has equally much.
 void reserve_groups(std::uint64_t count, GroupChunk& groups);

@@ -17,7 +17,7 @@
 #include "core/look_ahead.hpp"
 #include "core/parallel_blocks.hpp"
 #include "keys/group_keys.hpp"
-#include "operators/group_by/numbers/exact_number.hpp"
+#include "operators/group_by/numbers/exact_numbers.hpp"
 #include "operators/group_by/numbers/number_kernels.hpp"
 #include "operators/materialize/column_words.hpp"
 

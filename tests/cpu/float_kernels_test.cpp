@@ -1,5 +1,5 @@
 // The loops over floats of every instruction set, against arithmetic of integers.
-#include "operators/cpu/group_by/floats/float_kernels.hpp"
+#include "operators/cpu/group_by/float_kernels.hpp"
 
 #include <gtest/gtest.h>
 
@@ -17,7 +17,7 @@
 
 #include "core/instruction_set.hpp"
 #include "core/numbers/wide_integer.hpp"
-#include "operators/cpu/group_by/floats/float_range.hpp"
+#include "operators/cpu/group_by/float_range.hpp"
 
 namespace garuda::cpu {
 namespace {

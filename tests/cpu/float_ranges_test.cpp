@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "core/numbers/wide_integer.hpp"
-#include "operators/cpu/group_by/floats/float_ranges.hpp"
+#include "operators/cpu/group_by/float_range.hpp"
 #include "operators/cpu/group_by/whole_group_by.hpp"
 
 namespace garuda::cpu {

@@ -1,5 +1,5 @@
 // The loops over rows of sums of every instruction set, against one word at a time.
-#include "operators/cpu/group_by/sums/sum_kernels.hpp"
+#include "operators/cpu/group_by/sum_kernels.hpp"
 
 #include <gtest/gtest.h>
 

@@ -22,18 +22,6 @@ bool is_negative([[maybe_unused]] Sum value) {
     return value < 0;
 }
 
-bool is_wide(contract::ValueKind kind) { return contract::extreme_words(kind) == 2; }
-
-/// Calls use with the lists, if there are any.
-template <class Lists, class Use>
-void with_lists(Lists& lists, Use const& use) {
-  std::visit(
-      [&]<class Kept>(Kept& kept) {
-        if constexpr (!std::is_same_v<std::remove_const_t<Kept>, std::monostate>) use(kept);
-      },
-      lists);
-}
-
 void append_words(UInt128 value, std::uint32_t words, std::uint64_t* out) {
   for (std::uint32_t w = 0; w < words; ++w, value >>= 64) out[w] = static_cast<std::uint64_t>(value);
 }
@@ -42,11 +30,9 @@ void append_words(UInt128 value, std::uint32_t words, std::uint64_t* out) {
 
 ColumnAccumulator::ColumnAccumulator(contract::StateRequest const& request) : request_(request) {
   GARUDA_EXPECTS((request.states & contract::kSumState) == 0 || !contract::is_float(request.kind));
-  if ((request.states & contract::kListState) == 0) return;
-  if (is_wide(request.kind))
-    lists_.emplace<ListStates<UInt128>>(request);
-  else
-    lists_.emplace<ListStates<std::uint64_t>>(request);
+  if (contract::extreme_words(request.kind) == 2) ordered_.emplace<OrderedStates<UInt128>>();
+  if ((request.states & contract::kListState) != 0)
+    std::visit([&](auto& states) { states.lists.emplace(request); }, ordered_);
 }
 
 template <>
@@ -68,23 +54,21 @@ void ColumnAccumulator::resize(std::uint64_t num_groups) {
   if ((request_.states & contract::kSumState) != 0)
     visit_kind(request_.kind, [&]<class T>(T*) { sums<SumOf<T>>().resize(num_groups); });
   if (!high_.empty()) high_.resize(num_groups);
-  with_lists(lists_, [&](auto& lists) { lists.resize(num_groups); });
-  if ((request_.states & contract::kMinState) != 0) {
-    if (is_wide(request_.kind))
-      wide_minima_.resize(num_groups, ~UInt128{0});
-    else
-      minima_.resize(num_groups, std::numeric_limits<std::uint64_t>::max());
-  }
-  if ((request_.states & contract::kMaxState) != 0) {
-    if (is_wide(request_.kind))
-      wide_maxima_.resize(num_groups);
-    else
-      maxima_.resize(num_groups);
-  }
+  std::visit(
+      [&]<class Word>(OrderedStates<Word>& states) {
+        if ((request_.states & contract::kMinState) != 0) states.minima.resize(num_groups, static_cast<Word>(~Word{0}));
+        if ((request_.states & contract::kMaxState) != 0) states.maxima.resize(num_groups);
+        if (states.lists) states.lists->resize(num_groups);
+      },
+      ordered_);
 }
 
 void ColumnAccumulator::reserve_rows(std::uint64_t rows) {
-  with_lists(lists_, [=](auto& lists) { lists.reserve_rows(rows); });
+  std::visit(
+      [=](auto& states) {
+        if (states.lists) states.lists->reserve_rows(rows);
+      },
+      ordered_);
 }
 
 void ColumnAccumulator::clear() {
@@ -94,11 +78,13 @@ void ColumnAccumulator::clear() {
   unsigned_sums_.clear();
   wide_sums_.clear();
   high_.clear();
-  minima_.clear();
-  maxima_.clear();
-  wide_minima_.clear();
-  wide_maxima_.clear();
-  with_lists(lists_, [](auto& lists) { lists.clear(); });
+  std::visit(
+      [](auto& states) {
+        states.minima.clear();
+        states.maxima.clear();
+        if (states.lists) states.lists->clear();
+      },
+      ordered_);
 }
 
 void ColumnAccumulator::carry(std::uint32_t group, std::int64_t high) {
@@ -131,13 +117,9 @@ void ColumnAccumulator::add_extremes(contract::AggregateInput const& input, std:
   auto const* const order = order_of<T>(request_.order);
   auto const less = [order](Ordered a, Ordered b) { return is_less(order, a, b); };
   auto const greater = [order](Ordered a, Ordered b) { return is_less(order, b, a); };
-  if constexpr (std::is_same_v<Ordered, UInt128>) {
-    if ((request_.states & contract::kMinState) != 0) find(wide_minima_.data(), less);
-    if ((request_.states & contract::kMaxState) != 0) find(wide_maxima_.data(), greater);
-  } else {
-    if ((request_.states & contract::kMinState) != 0) find(minima_.data(), less);
-    if ((request_.states & contract::kMaxState) != 0) find(maxima_.data(), greater);
-  }
+  auto& states = std::get<OrderedStates<Ordered>>(ordered_);
+  if ((request_.states & contract::kMinState) != 0) find(states.minima.data(), less);
+  if ((request_.states & contract::kMaxState) != 0) find(states.maxima.data(), greater);
 }
 
 void ColumnAccumulator::add(contract::AggregateInput const& input, std::uint64_t first,
@@ -151,7 +133,7 @@ void ColumnAccumulator::add(contract::AggregateInput const& input, std::uint64_t
     if constexpr (!std::is_floating_point_v<T>)
       if ((request_.states & contract::kSumState) != 0) add_values<T>(input, first, groups);
     if ((request_.states & (contract::kMinState | contract::kMaxState)) != 0) add_extremes<T>(input, first, groups);
-    if (auto* const lists = std::get_if<ListStates<OrderedOf<T>>>(&lists_))
+    if (auto& lists = std::get<OrderedStates<OrderedOf<T>>>(ordered_).lists)
       lists->template add<T>(input, first, groups);
   });
 }
@@ -183,12 +165,14 @@ void ColumnAccumulator::merge(ColumnAccumulator const& from, std::span<std::uint
   auto const min = [order = request_.order](auto a, auto b) { return is_less(order, b, a) ? b : a; };
   auto const max = [order = request_.order](auto a, auto b) { return is_less(order, a, b) ? b : a; };
   combine(counts_, from.counts_, [](auto a, auto b) { return a + b; });
-  combine(minima_, from.minima_, min);
-  combine(maxima_, from.maxima_, max);
-  combine(wide_minima_, from.wide_minima_, min);
-  combine(wide_maxima_, from.wide_maxima_, max);
-  with_lists(lists_,
-             [&]<class Lists>(Lists& lists) { lists.merge(std::get<Lists>(from.lists_), from_groups, to_groups); });
+  std::visit(
+      [&]<class Word>(OrderedStates<Word>& states) {
+        auto const& others = std::get<OrderedStates<Word>>(from.ordered_);
+        combine(states.minima, others.minima, min);
+        combine(states.maxima, others.maxima, max);
+        if (states.lists) states.lists->merge(*others.lists, from_groups, to_groups);
+      },
+      ordered_);
   if ((request_.states & contract::kSumState) != 0)
     visit_kind(request_.kind, [&]<class T>(T*) { from.merge_sums<SumOf<T>>(*this, from_groups, to_groups); });
 }
@@ -213,22 +197,20 @@ void ColumnAccumulator::write_sums(std::span<std::uint32_t const> groups, contra
 contract::AggregateState ColumnAccumulator::states_of(std::span<std::uint32_t const> groups,
                                                       Control const* control) const {
   contract::AggregateState state;
-  auto const pick = [&](StateArray<std::uint64_t> const& from, contract::Words& to) {
+  auto const pick = [&]<class Word>(StateArray<Word> const& from, contract::Words& to) {
+    constexpr std::uint32_t kWords = sizeof(Word) / sizeof(std::uint64_t);
     if (from.empty()) return;
-    to.resize(groups.size());
-    for (std::size_t i = 0; i < groups.size(); ++i) to[i] = from[groups[i]];
-  };
-  auto const pick_wide = [&](StateArray<UInt128> const& from, contract::Words& to) {
-    if (from.empty()) return;
-    to.resize(2 * groups.size());
-    for (std::size_t i = 0; i < groups.size(); ++i) append_words(from[groups[i]], 2, &to[2 * i]);
+    to.resize(kWords * groups.size());
+    for (std::size_t i = 0; i < groups.size(); ++i) append_words(from[groups[i]], kWords, &to[kWords * i]);
   };
   pick(counts_, state.counts);
-  pick(minima_, state.minima);
-  pick(maxima_, state.maxima);
-  pick_wide(wide_minima_, state.minima);
-  pick_wide(wide_maxima_, state.maxima);
-  with_lists(lists_, [&](auto const& lists) { state.lists = lists.lists_of(groups, control); });
+  std::visit(
+      [&](auto const& states) {
+        pick(states.minima, state.minima);
+        pick(states.maxima, state.maxima);
+        if (states.lists) state.lists = states.lists->lists_of(groups, control);
+      },
+      ordered_);
   if ((request_.states & contract::kSumState) == 0) return state;
   visit_kind(request_.kind, [&]<class T>(T*) { write_sums<SumOf<T>>(groups, state); });
   return state;

@@ -13,8 +13,7 @@
 #include "core/look_ahead.hpp"
 #include "operators/contract/group_by_kernel.hpp"
 #include "operators/cpu/group_by/accumulators.hpp"
-#include "operators/cpu/group_by/state_array.hpp"
-#include "operators/cpu/group_by/sums/sum_rows.hpp"
+#include "operators/cpu/group_by/sum_rows.hpp"
 
 namespace garuda::cpu {
 

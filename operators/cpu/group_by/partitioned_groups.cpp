@@ -8,7 +8,6 @@
 #include <optional>
 #include <utility>
 
-#include "operators/cpu/group_by/local_groups.hpp"
 #include "partition/radix_partition.hpp"
 
 namespace garuda::cpu {

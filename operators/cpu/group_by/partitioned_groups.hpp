@@ -8,9 +8,11 @@
 
 #include "garuda/error.hpp"
 #include "operators/cpu/group_by/table_rows.hpp"
-#include "operators/cpu/group_by/whole_group_by.hpp"
 
 namespace garuda::cpu {
+
+/// Bytes of a group in a hash table beside its states: an entry, twice over since half are free, and the key.
+inline constexpr std::uint64_t kHashBytes = 2 * 16 + 8;
 
 /// Groups of the blocks before `first_block`, in tables whose groups may have the same keys.
 template <class Word>

@@ -8,6 +8,7 @@
 #include "garuda/error.hpp"
 #include "operators/contract/group_by_kernel.hpp"
 #include "operators/contract/offers/shapes.hpp"
+#include "operators/cpu/group_by/partitioned_groups.hpp"
 
 namespace garuda::cpu {
 
@@ -27,5 +28,19 @@ inline constexpr std::uint64_t kMostDirectSlots = std::uint64_t{1} << 28;
 /// Errors: out_of_memory, cancelled; those of radix_partition.
 Result<std::unique_ptr<contract::WholeGroupBy>> open_cpu_whole_group_by(contract::WholeTable const& table,
                                                                         contract::WholeGroupByOptions const& options);
+
+/// Below it a pre-aggregated group costs more than the rows that it stands for.
+inline constexpr std::uint64_t kFewestRowsPerGroup = 4;
+
+/// Adds rows to a table a thread; a table with more than `most_groups` groups is put aside for a new one. When one was
+/// filled by fewer than kFewestRowsPerGroup rows a group, the rows that no thread has begun on are partitioned instead.
+/// At the end all tables, and those rows, are merged, by partitions of `sizes` when there are many groups. Word: u32 or
+/// u64. Throws std::bad_alloc. Requires: the table has keys. Errors: out_of_memory, cancelled; those of
+/// open_partitioned_groups.
+template <class Word>
+Result<std::unique_ptr<contract::WholeGroupBy>> open_local_groups(TableRows<Word> const& rows,
+                                                                  GroupStates const& states, std::uint64_t most_groups,
+                                                                  contract::WholeGroupByOptions const& options,
+                                                                  PartitionSizes const& sizes = {});
 
 }  // namespace garuda::cpu

@@ -1,7 +1,7 @@
 // Loops over floats, which the compiler vectorises for each set of instructions (GARUDA_KERNELS).
 #include <cstring>
 
-#include "operators/cpu/group_by/floats/float_kernels.hpp"
+#include "operators/cpu/group_by/float_kernels.hpp"
 
 namespace garuda::cpu {
 namespace {

@@ -1,11 +1,14 @@
 // Where the floats of a column lie, such that their sums are integers.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <vector>
 
+#include "garuda/error.hpp"
 #include "operators/contract/group_by_kernel.hpp"
-#include "operators/cpu/group_by/floats/float_kernels.hpp"
+#include "operators/cpu/group_by/float_kernels.hpp"
 
 namespace garuda::cpu {
 
@@ -57,5 +60,17 @@ inline bool sums_floats(contract::StateRequest const& request) noexcept {
 /// lie too far apart, a part of one may be subnormal, which a processor may have been told to take for zero, or a sum
 /// with a carrier infinite.
 std::optional<FloatSplit> float_split(FixedPoint point, std::uint32_t mantissa_bits, std::int32_t unit);
+
+/// From all values, in parallel on the threads of the calling task arena; nullopt when a column has none. Phase
+/// reported: range. Errors: those of TableValues::read, cancelled.
+Result<std::optional<std::vector<FixedPoint>>> find_fixed_points(contract::WholeTable const& table,
+                                                                 contract::WholeGroupByOptions const& options);
+
+/// From a few thousand values; nullopt when these already have none. Errors: those of TableValues::read.
+Result<std::optional<std::vector<FixedPoint>>> guess_fixed_points(contract::WholeTable const& table);
+
+/// Whether all values from block `first` on are where `points` have them. Otherwise as find_fixed_points.
+Result<bool> rest_fits(contract::WholeTable const& table, std::vector<FixedPoint> const& points, std::size_t first,
+                       contract::WholeGroupByOptions const& options);
 
 }  // namespace garuda::cpu

@@ -1,7 +1,7 @@
 // Sums in vectors of four words, which the compiler makes of the instructions of each set (GARUDA_KERNELS).
 #include <cstring>
 
-#include "operators/cpu/group_by/sums/sum_kernels.hpp"
+#include "operators/cpu/group_by/sum_kernels.hpp"
 
 namespace garuda::cpu {
 namespace {
