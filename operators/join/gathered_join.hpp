@@ -53,4 +53,9 @@ class PairGatherer {
 Result<std::unique_ptr<JoinResult>> gathered_join(resolve::JoinRequest const& request, PlannedJoin planned,
                                                   std::unique_ptr<run::QueryRun> run);
 
+/// Joins ranges of left rows one after the other, each as large as its sorted pairs fit the memory limit, so that
+/// results of any size stream in order. A single left row is joined whatever its matches take: 16 bytes a match.
+/// Errors: those of PartitionedJoin.
+Result<std::unique_ptr<JoinResult>> ordered_join(resolve::JoinRequest request);
+
 }  // namespace garuda::join

@@ -16,7 +16,6 @@
 #include "operators/device/join/device_condition.hpp"
 #include "operators/join/gathered_join.hpp"
 #include "operators/join/hash_join.hpp"
-#include "operators/join/ordered_join.hpp"
 #include "operators/plan/paths.hpp"
 
 namespace garuda::join {

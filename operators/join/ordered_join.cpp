@@ -1,4 +1,4 @@
-#include "operators/join/ordered_join.hpp"
+#include "operators/join/gathered_join.hpp"
 
 #include <oneapi/tbb/parallel_sort.h>
 
@@ -6,7 +6,6 @@
 #include <chrono>
 #include <utility>
 
-#include "operators/join/gathered_join.hpp"
 #include "operators/run/host_memory.hpp"
 
 namespace garuda::join {

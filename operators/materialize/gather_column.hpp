@@ -66,4 +66,9 @@ template <class RowId>
 Result<GatherResult> gather_columns(std::span<GatherColumn const> columns, std::span<std::int64_t const> first_rows,
                                     std::span<RowId const> row_ids, GatherLimits limits);
 
+/// Copies the dictionaries of `column` into one, sets `dictionary`, and sets `maps` and a type with wider indices, or
+/// with 64-bit offsets of its values, as far as the union of different dictionaries needs it. Values keep the order of
+/// their first appearance. Requires: a dictionary type; parts and source type are set. Errors: out_of_memory.
+Result<void> unify_dictionaries(GatherColumn& column, GatherLimits limits);
+
 }  // namespace garuda

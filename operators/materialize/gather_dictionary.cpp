@@ -1,4 +1,4 @@
-#include "operators/materialize/gather_dictionary.hpp"
+#include "operators/materialize/gather_column.hpp"
 
 #include <algorithm>
 #include <array>
