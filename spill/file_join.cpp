@@ -7,8 +7,8 @@
 
 #include "operators/contract/join_kind.hpp"
 #include "spill/join_pairs.hpp"
-#include "spill/order/ordered_batches.hpp"
 #include "spill/part_runs.hpp"
+#include "spill/sorted_runs.hpp"
 
 namespace garuda::spill {
 namespace {

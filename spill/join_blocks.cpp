@@ -11,15 +11,6 @@ namespace {
 /// limit; blocks may be parts of batches of at most a quarter each. A quarter is left to a join.
 constexpr std::uint64_t kKeptBlocks = 8;
 
-Result<std::uint64_t> bytes_of(io::ArrowBatches const& batches) {
-  std::uint64_t bytes = 0;
-  for (auto const& batch : batches) {
-    GARUDA_TRY_ASSIGN(auto const volume, volume_of(*batch));
-    bytes += volume.bytes;
-  }
-  return bytes;
-}
-
 }  // namespace
 
 JoinBlocks::JoinBlocks(Engine& engine, FileJoin const& request, MemoryShare const& share, PartitionSide left,
@@ -65,7 +56,8 @@ Result<bool> JoinBlocks::next_outer_block() {
   }
   inner_ = {};
   GARUDA_TRY_ASSIGN(inner_.next, of(other_side(outer_side_)).rows.read());
-  GARUDA_TRY_ASSIGN(outer_bytes_, bytes_of(outer_block_));
+  GARUDA_TRY_ASSIGN(auto const volume, volume_of_all(outer_block_));
+  outer_bytes_ = volume.bytes;
   if (is_inner()) return true;
   GARUDA_TRY_ASSIGN(rest_, of(outer_side_).input->to_table(outer_block_));
   return true;
@@ -114,10 +106,10 @@ Result<io::ArrowBatches> JoinBlocks::next_block(Reader& reader) const {
 
 /// What the outer block and an inner one give; nullopt: nothing.
 Result<std::optional<TablePair>> JoinBlocks::match(io::ArrowBatches inner_block) {
-  GARUDA_TRY_ASSIGN(auto const inner_bytes, bytes_of(inner_block));
+  GARUDA_TRY_ASSIGN(auto const inner_volume, volume_of_all(inner_block));
   GARUDA_TRY_ASSIGN(auto inner, of(other_side(outer_side_)).input->to_table(std::move(inner_block)));
   GARUDA_TRY_ASSIGN(auto outer, of(outer_side_).input->to_table(outer_block_));
-  if (is_inner()) return pair_of(std::move(outer), std::move(inner), outer_bytes_ + inner_bytes);
+  if (is_inner()) return pair_of(std::move(outer), std::move(inner), outer_bytes_ + inner_volume.bytes);
   bool const gives_pairs = gives_pairs_ && (parts_.pairs || parts_.rows(outer_side_) != contract::SideRows::unmatched);
   std::optional<Table> matched;
   if (gives_pairs) {

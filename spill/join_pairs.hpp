@@ -15,7 +15,6 @@
 #include "spill/memory_share.hpp"
 #include "spill/spill_file.hpp"
 #include "spill/table_input.hpp"
-#include "spill/temporary_folder.hpp"
 
 namespace garuda::spill {
 

@@ -6,6 +6,9 @@
 #include <cstdint>
 #include <span>
 
+#include "garuda/error.hpp"
+#include "garuda/group_by.hpp"
+#include "garuda/table.hpp"
 #include "garuda/types.hpp"
 #include "spill/spill_file.hpp"
 
@@ -51,5 +54,12 @@ struct MemoryShare {
     return bits;
   }
 };
+
+/// As what a key is hashed: dictionaries as their values.
+DataType hashed_type(DataType const& type);
+
+/// Host memory that grouping takes for a row of `table`, bytes: its key and values as they are encoded, what numbering
+/// its key takes, and, since each may be a group of its own, a group's states. Errors: those of resolve_group_by.
+Result<std::uint64_t> group_row_bytes(TableView table, GroupBySpec const& spec);
 
 }  // namespace garuda::spill

@@ -11,7 +11,6 @@
 #include "io/arrow_bridge.hpp"
 #include "operators/run/run_recorder.hpp"
 #include "spill/spill_file.hpp"
-#include "spill/temporary_folder.hpp"
 
 namespace garuda::spill {
 
@@ -43,5 +42,10 @@ Result<std::vector<SpillFile>> partition_rows(NextBatch const& next, PartitionRe
 Result<std::vector<SpillFile>> split_rows(NextBatch const& next, PartitionRequest const& request,
                                           RowVolume const& volume, TemporaryFolder const& folder,
                                           Control const& control, run::RunRecorder& recorder);
+
+/// Returns the rows of `batch`, of any types, that `positions` names: `count` × uint32, each below the batch's rows.
+/// Runs on the calling thread. Errors: out_of_memory, invalid_input.
+Result<std::shared_ptr<arrow::RecordBatch>> take_rows(arrow::RecordBatch const& batch,
+                                                      std::shared_ptr<arrow::Buffer> positions, std::int64_t count);
 
 }  // namespace garuda::spill

@@ -1,13 +1,68 @@
 #include "spill/spill_file.hpp"
 
+#include <arrow/array/builder_binary.h>
+#include <arrow/builder.h>
+#include <algorithm>
+#include <optional>
 #include <utility>
 
+#include "core/os/environment.hpp"
 #include "core/os/file.hpp"
 #include "io/own_unions.hpp"
-#include "spill/own_views.hpp"
 
 namespace garuda::spill {
 namespace {
+
+// Views of strings and binary refer to whole buffers, most of which may be other rows' values.
+
+bool has_views(arrow::Array const& array) {
+  return array.type_id() == arrow::Type::STRING_VIEW || array.type_id() == arrow::Type::BINARY_VIEW;
+}
+
+/// Of the buffers that views refer to.
+std::int64_t referred_bytes(arrow::Array const& array) {
+  constexpr std::size_t kFirstOfValues = 2;
+  std::int64_t bytes = 0;
+  auto const& buffers = array.data()->buffers;
+  for (auto b = kFirstOfValues; b < buffers.size(); ++b) bytes += buffers[b]->size();
+  return bytes;
+}
+
+arrow::Result<std::shared_ptr<arrow::Array>> copied(arrow::BinaryViewArray const& views, std::int64_t bytes) {
+  constexpr std::int64_t kMostBlockBytes = 1 << 20;
+  ARROW_ASSIGN_OR_RAISE(auto const builder, arrow::MakeBuilder(views.type(), io::memory_pool()));
+  auto& own = static_cast<arrow::BinaryViewBuilder&>(*builder);
+  own.SetBlockSize(std::clamp<std::int64_t>(bytes, 1, kMostBlockBytes));
+  ARROW_RETURN_NOT_OK(own.Reserve(views.length()));
+  for (std::int64_t i = 0; i < views.length(); ++i)
+    ARROW_RETURN_NOT_OK(views.IsNull(i) ? own.AppendNull() : own.Append(views.GetView(i)));
+  return own.Finish();
+}
+
+/// Bytes of an array's views and of the values that they refer to; nullopt: it has no views.
+std::optional<std::int64_t> view_bytes(arrow::Array const& array) {
+  if (!has_views(array)) return std::nullopt;
+  auto const& views = static_cast<arrow::BinaryViewArray const&>(array);
+  auto bytes = views.length() * std::int64_t{sizeof(arrow::BinaryViewType::c_type)};
+  for (std::int64_t i = 0; i < views.length(); ++i) {
+    auto const length = views.IsNull(i) ? 0 : static_cast<std::int64_t>(views.GetView(i).size());
+    if (length > arrow::BinaryViewType::kInlineSize) bytes += length;
+  }
+  return bytes;
+}
+
+/// Returns `batch` with copies of the values that its columns of views refer to, where the buffers that these are in
+/// hold over twice as much.
+arrow::Result<std::shared_ptr<arrow::RecordBatch>> with_own_views(std::shared_ptr<arrow::RecordBatch> batch) {
+  for (int c = 0; c < batch->num_columns(); ++c) {
+    auto const& column = *batch->column(c);
+    auto const bytes = view_bytes(column);
+    if (!bytes || referred_bytes(column) <= 2 * *bytes) continue;
+    ARROW_ASSIGN_OR_RAISE(auto own, copied(static_cast<arrow::BinaryViewArray const&>(column), *bytes));
+    ARROW_ASSIGN_OR_RAISE(batch, batch->SetColumn(c, batch->schema()->field(c), std::move(own)));
+  }
+  return batch;
+}
 
 Error spill_error(arrow::Status const& status, TemporaryFolder const& folder) {
   return io::to_error(status, ErrorCode::output, folder.sentence());
@@ -28,6 +83,17 @@ arrow::Result<std::shared_ptr<arrow::RecordBatch>> read_batch(arrow::ipc::Record
 }
 
 }  // namespace
+
+std::filesystem::path TemporaryFolder::path() const { return path_ ? *path_ : os::temporary_folder(); }
+
+std::string TemporaryFolder::sentence() const { return "cannot spill to " + path().string(); }
+
+Result<int> TemporaryFolder::create_file() const {
+  auto const file = os::create_unnamed_file(path());
+  if (file.descriptor < 0)
+    return tl::unexpected(Error(ErrorCode::output, os::system_message(file.error_number)).wrap(sentence()));
+  return file.descriptor;
+}
 
 Result<RowVolume> volume_of(arrow::RecordBatch const& batch) {
   constexpr auto kSentence = "cannot tell the size of a batch";

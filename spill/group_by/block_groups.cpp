@@ -15,7 +15,6 @@
 
 #include "core/arena_threads.hpp"
 #include "io/parquet/table_blocks.hpp"
-#include "spill/group_by/group_weight.hpp"
 #include "spill/group_by/partial_groups.hpp"
 #include "spill/memory_share.hpp"
 #include "spill/part_runs.hpp"

@@ -8,8 +8,8 @@
 #include "operators/contract/sizing.hpp"
 #include "spill/group_by/block_groups.hpp"
 #include "spill/group_by/group_parts.hpp"
-#include "spill/order/ordered_batches.hpp"
 #include "spill/part_runs.hpp"
+#include "spill/sorted_runs.hpp"
 
 namespace garuda::spill {
 namespace {

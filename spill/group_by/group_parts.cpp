@@ -10,8 +10,8 @@
 
 #include "operators/contract/sizing.hpp"
 #include "operators/resolve/exact_state.hpp"
-#include "spill/group_by/group_weight.hpp"
 #include "spill/group_by/large_group.hpp"
+#include "spill/memory_share.hpp"
 #include "spill/row_partitioner.hpp"
 
 namespace garuda::spill {

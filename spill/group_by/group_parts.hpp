@@ -17,7 +17,6 @@
 #include "spill/part_runs.hpp"
 #include "spill/spill_file.hpp"
 #include "spill/table_input.hpp"
-#include "spill/temporary_folder.hpp"
 
 namespace garuda::spill {
 

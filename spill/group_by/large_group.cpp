@@ -14,10 +14,10 @@
 #include "core/numbers/wide_integer.hpp"
 #include "io/file_dictionaries.hpp"
 #include "operators/resolve/group_by_columns.hpp"
-#include "spill/group_by/group_weight.hpp"
 #include "spill/group_by/partial_groups.hpp"
-#include "spill/order/sorted_runs.hpp"
+#include "spill/memory_share.hpp"
 #include "spill/row_partitioner.hpp"
+#include "spill/sorted_runs.hpp"
 
 namespace garuda::spill {
 namespace {

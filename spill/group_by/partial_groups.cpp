@@ -16,7 +16,7 @@
 #include "io/file_dictionaries.hpp"
 #include "operators/resolve/group_by_columns.hpp"
 #include "operators/resolve/sum_overflow.hpp"
-#include "spill/group_by/group_weight.hpp"
+#include "spill/memory_share.hpp"
 #include "spill/spill_file.hpp"
 
 namespace garuda::spill {

@@ -1,5 +1,5 @@
 // External sorting: whatever the runs and the memory, all rows come back in order.
-#include "spill/order/sorted_runs.hpp"
+#include "spill/sorted_runs.hpp"
 
 #include <arrow/array/array_nested.h>
 #include <arrow/array/builder_binary.h>
