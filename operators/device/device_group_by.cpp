@@ -12,7 +12,7 @@
 #include "operators/compute/primitives/compute_context.hpp"
 #include "operators/device/strings/string_numbers.hpp"
 #include "operators/materialize/column_words.hpp"
-#include "operators/resolve/sum_overflow.hpp"
+#include "operators/resolve/exact_state.hpp"
 
 namespace garuda::device {
 namespace {

@@ -18,7 +18,7 @@
 #include "keys/codes/key_column.hpp"
 #include "operators/contract/sizing.hpp"
 #include "operators/group_by/written_columns.hpp"
-#include "operators/resolve/sum_overflow.hpp"
+#include "operators/resolve/exact_state.hpp"
 #include "partition/radix_partition.hpp"
 
 namespace garuda::group_by {

@@ -1,12 +1,21 @@
 #include "operators/resolve/aggregates.hpp"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <charconv>
 #include <cstring>
 #include <limits>
 #include <memory>
+#include <ranges>
+#include <string>
+#include <string_view>
+#include <utility>
 
+#include "core/escaped_text.hpp"
 #include "core/nested/nested_type.hpp"
 #include "core/numbers/decimal_digits.hpp"
 #include "core/numbers/half_float.hpp"
@@ -27,39 +36,9 @@ constexpr std::array<double, 77> kPowersOfTen{
     1e48, 1e49, 1e50, 1e51, 1e52, 1e53, 1e54, 1e55, 1e56, 1e57, 1e58, 1e59, 1e60, 1e61, 1e62, 1e63,
     1e64, 1e65, 1e66, 1e67, 1e68, 1e69, 1e70, 1e71, 1e72, 1e73, 1e74, 1e75, 1e76};
 
-/// Sums of groups as integers, however many words they take.
-class IntegerSums {
- public:
-  explicit IntegerSums(FinaliseInput const& input)
-      : sums_(input.state.sums.data()),
-        words_(input.state.words_per_sum != 0 ? input.state.words_per_sum : contract::sum_words(input.kind)),
-        is_unsigned_(input.kind == contract::ValueKind::uint32 || input.kind == contract::ValueKind::uint64) {}
-
-  /// The sum of `group`; nullopt when it takes more than 128 bits.
-  std::optional<Int128> narrow(std::uint64_t group) const {
-    auto const* const words = sums_ + words_ * group;
-    if (words_ == 1) return is_unsigned_ ? Int128{words[0]} : Int128{static_cast<std::int64_t>(words[0])};
-    auto const sign = (words[1] >> 63) != 0 ? ~std::uint64_t{0} : 0;
-    for (std::uint32_t w = 2; w < words_; ++w)
-      if (words[w] != sign) return std::nullopt;
-    return static_cast<Int128>((UInt128{words[1]} << 64) | words[0]);
-  }
-
-  /// The double nearest to the sum times 2^exponent.
-  double rounded(std::uint64_t group, std::int32_t exponent) const {
-    if (auto const sum = narrow(group)) return round_to_double(*sum, exponent);
-    return round_to_double(std::span(sums_ + words_ * group, words_), exponent);
-  }
-
- private:
-  std::uint64_t const* sums_;
-  std::uint32_t words_;
-  bool is_unsigned_;
-};
-
 double float_sum(FinaliseInput const& input, std::uint64_t group) {
   if (!input.state.sum_exponent) return round_float_sum(input.state.float_sums, group, input.kind);
-  return IntegerSums(input).rounded(group, *input.state.sum_exponent);
+  return IntegerSums(input.state, input.kind).rounded(group, *input.state.sum_exponent);
 }
 
 MaybeGroup finalise_count(FinaliseInput const& input, GroupRange const& groups, FinaliseOutput const& out) {
@@ -70,7 +49,7 @@ MaybeGroup finalise_count(FinaliseInput const& input, GroupRange const& groups, 
 /// Sums of integers of at most 64 bits, in T.
 template <class T>
 MaybeGroup finalise_integer_sum(FinaliseInput const& input, GroupRange const& groups, FinaliseOutput const& out) {
-  IntegerSums const sums(input);
+  IntegerSums const sums(input.state, input.kind);
   for (std::uint64_t i = 0; i < groups.count; ++i) {
     auto const sum = *sums.narrow(groups[i]);
     if (sum < Int128{std::numeric_limits<T>::min()} || sum > Int128{std::numeric_limits<T>::max()}) return groups[i];
@@ -81,7 +60,7 @@ MaybeGroup finalise_integer_sum(FinaliseInput const& input, GroupRange const& gr
 
 MaybeGroup finalise_decimal_sum(FinaliseInput const& input, GroupRange const& groups, FinaliseOutput const& out) {
   constexpr auto kLimit = static_cast<Int128>(power_of_ten(kDecimal128Digits));
-  IntegerSums const sums(input);
+  IntegerSums const sums(input.state, input.kind);
   for (std::uint64_t i = 0; i < groups.count; ++i) {
     auto const total = sums.narrow(groups[i]);
     if (!total || *total >= kLimit || *total <= -kLimit) return groups[i];
@@ -105,7 +84,7 @@ MaybeGroup finalise_float_mean(FinaliseInput const& input, GroupRange const& gro
 
 /// Integers and decimals. The scale of an integer is 0.
 MaybeGroup finalise_integer_mean(FinaliseInput const& input, GroupRange const& groups, FinaliseOutput const& out) {
-  IntegerSums const sums(input);
+  IntegerSums const sums(input.state, input.kind);
   for (std::uint64_t i = 0; i < groups.count; ++i) {
     auto const sum = sums.rounded(groups[i], 0);
     auto const mean = sum / static_cast<double>(input.state.counts[groups[i]]);
@@ -278,3 +257,162 @@ AggregateRow const* find_aggregate(AggregateFunction function, ValueClass value_
 }
 
 }  // namespace garuda::resolve
+
+// Aggregates as they are typed, `FN[:COLUMN[:PARAMETER]][=NAME]`.
+namespace garuda {
+namespace {
+
+using resolve::Parameter;
+using F = AggregateFunction;
+
+struct FunctionRow {
+  AggregateFunction function;
+  std::string_view name;
+  Parameter parameter = Parameter::none;
+};
+
+/// Names of functions, in the order of AggregateFunction.
+constexpr std::array kFunctions{FunctionRow{F::count, "count"},
+                                FunctionRow{F::sum, "sum"},
+                                FunctionRow{F::min, "min"},
+                                FunctionRow{F::max, "max"},
+                                FunctionRow{F::mean, "mean"},
+                                FunctionRow{F::var, "var"},
+                                FunctionRow{F::var_pop, "var_pop"},
+                                FunctionRow{F::std_dev, "std"},
+                                FunctionRow{F::std_dev_pop, "std_pop"},
+                                FunctionRow{F::covar, "covar", Parameter::column},
+                                FunctionRow{F::covar_pop, "covar_pop", Parameter::column},
+                                FunctionRow{F::corr, "corr", Parameter::column},
+                                FunctionRow{F::count_distinct, "count_distinct"},
+                                FunctionRow{F::first, "first"},
+                                FunctionRow{F::last, "last"},
+                                FunctionRow{F::any, "any"},
+                                FunctionRow{F::bool_and, "bool_and"},
+                                FunctionRow{F::bool_or, "bool_or"},
+                                FunctionRow{F::arg_min, "arg_min", Parameter::column},
+                                FunctionRow{F::arg_max, "arg_max", Parameter::column},
+                                FunctionRow{F::median, "median"},
+                                FunctionRow{F::quantile, "quantile", Parameter::share},
+                                FunctionRow{F::min_n, "min_n", Parameter::number},
+                                FunctionRow{F::max_n, "max_n", Parameter::number},
+                                FunctionRow{F::product, "product"}};
+static_assert(std::ranges::all_of(kFunctions, [](FunctionRow const& row) {
+  return &row == &kFunctions[static_cast<std::size_t>(row.function)];
+}));
+
+template <class Number>
+bool parse_number(std::string_view text, Number& number) {
+  auto const [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  return error == std::errc() && end == text.data() + text.size();
+}
+
+Result<std::string> parse_column(std::string_view text, std::string_view whole) {
+  if (text.empty()) return fail(ErrorCode::usage, fmt::format("aggregate has an empty column: {}", whole));
+  return unescape(text);
+}
+
+std::string_view form_of(Parameter parameter) noexcept {
+  switch (parameter) {
+    case Parameter::column:
+      return "two columns, as in x:y";
+    case Parameter::share:
+      return "a column and a number within [0, 1], as in x:0.9";
+    case Parameter::number:
+      return "a column and how many values, 1 to 2147483647, as in x:3";
+    case Parameter::none:
+      break;
+  }
+  return "a column";
+}
+
+/// The failure of an aggregate that has not what its function takes.
+tl::unexpected<Error> wants(Parameter parameter, std::string_view function, std::string_view given) {
+  return fail(ErrorCode::usage, fmt::format("{} wants {}: {}", function, form_of(parameter), given));
+}
+
+/// `text`: what follows the function's colon.
+Result<void> parse_parts(FunctionRow const& row, std::string_view text, std::string_view whole, Aggregate& aggregate) {
+  if (row.parameter == Parameter::none) {
+    GARUDA_TRY_ASSIGN(aggregate.column, parse_column(text, whole));
+    return {};
+  }
+  auto const colon = find_unescaped(text, ':');
+  if (colon == std::string_view::npos) return wants(row.parameter, row.name, whole);
+  auto const parameter = text.substr(colon + 1);
+  GARUDA_TRY_ASSIGN(aggregate.column, parse_column(text.substr(0, colon), whole));
+  if (row.parameter == Parameter::column) {
+    GARUDA_TRY_ASSIGN(aggregate.second, parse_column(parameter, whole));
+    return {};
+  }
+  bool const is_number = row.parameter == Parameter::share ? parse_number(parameter, aggregate.quantile)
+                                                           : parse_number(parameter, aggregate.most);
+  if (is_number) return resolve::check_parameter(aggregate);
+  return wants(row.parameter, row.name, whole);
+}
+
+Result<Aggregate> parse_aggregate(std::string_view text) {
+  Aggregate aggregate;
+  auto const equals = find_unescaped(text, '=');
+  if (equals != std::string_view::npos) {
+    GARUDA_TRY_ASSIGN(aggregate.name, unescape(text.substr(equals + 1)));
+    if (aggregate.name->empty()) return fail(ErrorCode::usage, fmt::format("aggregate has an empty name: {}", text));
+  }
+  auto const call = text.substr(0, equals);
+  auto const colon = call.find(':');
+  auto const function = call.substr(0, colon);
+  auto const* const row = std::ranges::find(kFunctions, function, &FunctionRow::name);
+  if (row == kFunctions.end())
+    return fail(ErrorCode::usage,
+                fmt::format("aggregate must be one of {}: '{}'",
+                            fmt::join(kFunctions | std::views::transform(&FunctionRow::name), ", "), function));
+  aggregate.function = row->function;
+  if (colon != std::string_view::npos) GARUDA_TRY(parse_parts(*row, call.substr(colon + 1), text, aggregate));
+  return aggregate;
+}
+
+}  // namespace
+
+std::string_view to_string(AggregateFunction function) noexcept {
+  return kFunctions[static_cast<std::size_t>(function)].name;
+}
+
+Result<std::vector<Aggregate>> parse_aggregates(std::string_view text) {
+  std::vector<Aggregate> aggregates;
+  if (text.empty()) return aggregates;
+  for (auto const part : split_unescaped(text, ',')) {
+    GARUDA_TRY_ASSIGN(auto aggregate, parse_aggregate(part));
+    aggregates.push_back(std::move(aggregate));
+  }
+  return aggregates;
+}
+
+namespace resolve {
+
+Parameter parameter_of(AggregateFunction function) noexcept {
+  return kFunctions[static_cast<std::size_t>(function)].parameter;
+}
+
+Result<void> check_parameter(Aggregate const& aggregate) {
+  constexpr std::uint64_t kMostElements = 0x7FFF'FFFF;
+  auto const parameter = parameter_of(aggregate.function);
+  bool const is_right = parameter == Parameter::share ? aggregate.quantile >= 0 && aggregate.quantile <= 1
+                        : parameter == Parameter::number
+                            ? aggregate.most >= 1 && aggregate.most <= kMostElements
+                            : aggregate.second.has_value() == (parameter == Parameter::column);
+  if (is_right) return {};
+  return wants(parameter, to_string(aggregate.function), default_name(aggregate));
+}
+
+std::string default_name(Aggregate const& aggregate) {
+  auto name = std::string(to_string(aggregate.function));
+  if (aggregate.column) name += fmt::format("_{}", *aggregate.column);
+  if (aggregate.second) name += fmt::format("_{}", *aggregate.second);
+  auto const parameter = parameter_of(aggregate.function);
+  if (parameter == Parameter::share) name += fmt::format("_{}", aggregate.quantile);
+  if (parameter == Parameter::number) name += fmt::format("_{}", aggregate.most);
+  return name;
+}
+
+}  // namespace resolve
+}  // namespace garuda

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "core/numbers/float_parts.hpp"
+#include "operators/resolve/exact_sum.hpp"
 
 namespace garuda::resolve {
 namespace {
@@ -34,14 +35,6 @@ contract::Words signed_words(BigInteger const& value, std::size_t least) {
   return words;
 }
 
-/// An integer sum of any number of words.
-BigInteger integer_sum(contract::AggregateState const& state, contract::ValueKind kind, std::uint64_t group) {
-  auto const words = state.words_per_sum != 0 ? state.words_per_sum : contract::sum_words(kind);
-  // Sums of several words are signed, whatever the values are; those of floats always.
-  bool const is_signed = words > 1 || contract::is_signed_integer(kind) || contract::is_float(kind);
-  return {std::span(&state.sums[words * group], words), is_signed};
-}
-
 /// A float sum of windows, over the kind's unit.
 BigInteger window_sum(contract::FloatSums const& sums, std::uint64_t group) {
   BigInteger total;
@@ -56,9 +49,9 @@ BigInteger window_sum(contract::FloatSums const& sums, std::uint64_t group) {
 void set_sum_state(FinaliseInput const& input, std::uint64_t group, ExactState& state) {
   auto const& from = input.state;
   if (!contract::is_float(input.kind)) {
-    state[StateSum::x] = integer_sum(from, input.kind, group);
+    state[StateSum::x] = IntegerSums(from, input.kind).exact(group);
   } else if (from.sum_exponent) {
-    state[StateSum::x] = integer_sum(from, input.kind, group);
+    state[StateSum::x] = IntegerSums(from, input.kind).exact(group);
     state.exponents = {*from.sum_exponent, *from.sum_exponent};
   } else {
     state[StateSum::x] = window_sum(from.float_sums, group);

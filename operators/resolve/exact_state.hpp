@@ -5,11 +5,15 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
 #include "core/numbers/big_integer.hpp"
+#include "garuda/control.hpp"
 #include "garuda/error.hpp"
+#include "garuda/group_by.hpp"
+#include "garuda/table.hpp"
 #include "operators/resolve/aggregates.hpp"
 #include "operators/resolve/group_by_columns.hpp"
 
@@ -74,6 +78,16 @@ class StateValues {
   contract::ValueKind kind_;
   std::vector<contract::AggregateState> states_;  ///< of one group
 };
+
+/// The error of a sum that leaves its type, which every path gives in the same words: invalid_input, with the
+/// aggregate, its type and the group's keys. `keys`: the group's row of key columns; nullopt: the group is that of all
+/// rows.
+Error sum_overflow(ResolvedAggregate const& aggregate, std::optional<TableView> keys);
+
+/// Makes values as garuda::values_of_states does. `keys`: those of the groups, in one batch, which the error of a value
+/// beyond its type names; nullopt: the group is that of all rows.
+Result<Table> values_of_states(TableView states, Schema const& rows, std::vector<Aggregate> const& aggregates,
+                               std::optional<TableView> const& keys, Control const& control);
 
 /// The product of a group's values; magnitudes beyond the type are one more than its largest.
 struct Product {

@@ -36,6 +36,20 @@ double round_to_double(Int128 value, std::int32_t exponent) noexcept {
   return round_to_double(words, exponent);
 }
 
+std::optional<Int128> IntegerSums::narrow(std::uint64_t group) const noexcept {
+  auto const* const words = sums_ + words_ * group;
+  if (words_ == 1) return is_signed_ ? Int128{static_cast<std::int64_t>(words[0])} : Int128{words[0]};
+  auto const sign = (words[1] >> 63) != 0 ? ~std::uint64_t{0} : 0;
+  for (std::uint32_t w = 2; w < words_; ++w)
+    if (words[w] != sign) return std::nullopt;
+  return static_cast<Int128>(wide_word(words));
+}
+
+double IntegerSums::rounded(std::uint64_t group, std::int32_t exponent) const noexcept {
+  if (auto const sum = narrow(group)) return round_to_double(*sum, exponent);
+  return round_to_double(std::span(sums_ + words_ * group, words_), exponent);
+}
+
 double round_float_sum(contract::FloatSums const& sums, std::uint64_t group, contract::ValueKind kind) noexcept {
   auto const first = sums.offsets[group];
   auto const count = static_cast<int>(sums.offsets[group + 1] - first);

@@ -10,6 +10,7 @@
 #include "core/numbers/big_integer.hpp"
 #include "core/numbers/decimal_digits.hpp"
 #include "operators/resolve/exact_state.hpp"
+#include "operators/resolve/exact_sum.hpp"
 #include "operators/resolve/group_by_columns.hpp"
 
 namespace garuda::resolve {
@@ -34,12 +35,8 @@ std::uint64_t packed_sum(std::uint64_t word, ExactSum::Part const& part) noexcep
 }
 
 BigInteger part_of(FinaliseInput const& input, ExactSum::Part const& part, std::uint64_t group) {
-  auto const& state = input.states[part.state];
-  auto const words = state.words_per_sum != 0 ? state.words_per_sum : contract::sum_words(part.kind);
-  if (part.bits != 0) return BigInteger(packed_sum(state.sums[words * group], part));
-  // Sums of several words are signed, whatever the values are.
-  bool const is_signed = words > 1 || contract::is_signed_integer(part.kind);
-  return {std::span(&state.sums[words * group], words), is_signed};
+  IntegerSums const sums(input.states[part.state], part.kind);
+  return part.bits != 0 ? BigInteger(packed_sum(sums.lowest_word(group), part)) : sums.exact(group);
 }
 
 }  // namespace
@@ -88,16 +85,8 @@ double quotient(BigInteger numerator, std::int32_t exponent, std::int32_t scale,
 std::optional<Int128> narrow_sum(FinaliseInput const& input, ExactSum const& sum, std::uint64_t group) {
   if (sum.parts.size() != 1) return std::nullopt;
   auto const& part = sum.parts[0];
-  auto const& state = input.states[part.state];
-  auto const count = state.words_per_sum != 0 ? state.words_per_sum : contract::sum_words(part.kind);
-  auto const* const words = &state.sums[count * group];
-  if (part.bits != 0) return Int128{packed_sum(words[0], part)};
-  if (count == 1)
-    return contract::is_signed_integer(part.kind) ? Int128{static_cast<std::int64_t>(words[0])} : Int128{words[0]};
-  auto const sign = (words[1] >> 63) != 0 ? ~std::uint64_t{0} : 0;
-  for (std::uint32_t w = 2; w < count; ++w)
-    if (words[w] != sign) return std::nullopt;
-  return static_cast<Int128>(wide_word(words));
+  IntegerSums const sums(input.states[part.state], part.kind);
+  return part.bits != 0 ? Int128{packed_sum(sums.lowest_word(group), part)} : sums.narrow(group);
 }
 
 std::uint32_t magnitude_bits(Int128 value) noexcept {

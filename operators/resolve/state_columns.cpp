@@ -7,11 +7,13 @@
 #include <memory>
 #include <new>
 #include <numeric>
+#include <optional>
 #include <utility>
 
+#include "core/parallel_blocks.hpp"
+#include "operators/materialize/value_text.hpp"
 #include "operators/resolve/exact_state.hpp"
 #include "operators/resolve/group_by_columns.hpp"
-#include "operators/resolve/sum_overflow.hpp"
 
 namespace garuda::resolve {
 namespace {
@@ -70,19 +72,40 @@ struct GroupedRows {
   }
 };
 
-Result<StateMemory> merged_column(TableView states, std::size_t column, GroupedRows const& groups,
-                                  Control const& control) {
-  GARUDA_TRY_ASSIGN(auto const of_rows, states_of(states, column));
+/// The merged states of the groups [first, end). Errors: as merge_states.
+Result<StateMemory> merged_groups(std::span<StateBytes const> of_rows, GroupedRows const& groups, std::size_t first,
+                                  std::size_t end) {
   StateMemory memory;
-  memory.offsets.reserve(groups.offsets.size());
   std::vector<StateBytes> of_group;
-  for (std::size_t g = 0; g + 1 < groups.offsets.size(); ++g) {
-    GARUDA_TRY(look_at(control, g));
+  for (auto g = first; g < end; ++g) {
     if (groups.offsets[g] == groups.offsets[g + 1]) return fail(ErrorCode::usage, "a group has no states");
     of_group.clear();
     for (auto i = groups.offsets[g]; i < groups.offsets[g + 1]; ++i) of_group.push_back(of_rows[groups.rows[i]]);
     GARUDA_TRY(append_merged(of_group, memory.bytes));
     memory.offsets.push_back(static_cast<std::int64_t>(memory.bytes.size()));
+  }
+  return memory;
+}
+
+/// Merges the states of one column, on the threads of the calling task arena.
+Result<StateMemory> merged_column(TableView states, std::size_t column, GroupedRows const& groups,
+                                  Control const& control) {
+  constexpr std::size_t kGroupsAtOnce = 1 << 9;
+  GARUDA_TRY_ASSIGN(auto const of_rows, states_of(states, column));
+  auto const num_groups = groups.offsets.size() - 1;
+  std::vector<Result<StateMemory>> parts((num_groups + kGroupsAtOnce - 1) / kGroupsAtOnce);
+  GARUDA_TRY(for_each_block(parts.size(), &control, [&](std::size_t p) {
+    auto const first = p * kGroupsAtOnce;
+    parts[p] = merged_groups(of_rows, groups, first, std::min(first + kGroupsAtOnce, num_groups));
+  }));
+  StateMemory memory;
+  memory.offsets.reserve(groups.offsets.size());
+  for (auto& part : parts) {
+    if (!part) return propagate(std::move(part));
+    auto const base = memory.offsets.back();
+    for (std::size_t g = 1; g < part->offsets.size(); ++g) memory.offsets.push_back(base + part->offsets[g]);
+    memory.bytes.insert(memory.bytes.end(), part->bytes.begin(), part->bytes.end());
+    part = StateMemory{};
   }
   return memory;
 }
@@ -94,7 +117,17 @@ struct ValueMemory {
   std::int64_t nulls = 0;
 };
 
-Result<ValueMemory> value_column(TableView states, std::size_t column, StateValues values, Control const& control) {
+/// The error of a value beyond its type, which names the group that `keys`, of one batch, have in row `row`.
+Error overflow_in(ResolvedAggregate const& aggregate, std::optional<TableView> const& keys, std::size_t row) {
+  if (!keys) return sum_overflow(aggregate, std::nullopt);
+  std::vector<ArrayView> cells;
+  for (auto const& column : keys->batch(0).columns) cells.push_back(slice(column, static_cast<std::int64_t>(row), 1));
+  BatchView const group{1, cells};
+  return sum_overflow(aggregate, TableView(keys->schema(), std::span(&group, 1)));
+}
+
+Result<ValueMemory> value_column(TableView states, std::size_t column, StateValues values,
+                                 std::optional<TableView> const& keys, Control const& control) {
   auto const rows = static_cast<std::size_t>(states.num_rows());
   ValueMemory memory;
   memory.values.resize(rows * static_cast<std::size_t>(byte_width(values.aggregate().result)));
@@ -104,7 +137,7 @@ Result<ValueMemory> value_column(TableView states, std::size_t column, StateValu
     GARUDA_TRY(look_at(control, row));
     GARUDA_TRY_ASSIGN(auto const state, read_exact_state(of_rows[row]));
     auto const made = values.write(state, row, memory.values.data());
-    if (made == StateValues::Made::overflow) return tl::unexpected(sum_overflow(values.aggregate(), std::nullopt));
+    if (made == StateValues::Made::overflow) return tl::unexpected(overflow_in(values.aggregate(), keys, row));
     if (made == StateValues::Made::value)
       memory.validity[row >> 3] |= static_cast<std::uint8_t>(1U << (row & 7));
     else
@@ -141,6 +174,46 @@ Table table_of(Schema schema, std::int64_t rows, std::vector<Memory> memory, Vie
 }
 
 }  // namespace
+
+Error sum_overflow(ResolvedAggregate const& aggregate, std::optional<TableView> keys) {
+  std::string group = keys ? "" : "of all rows";
+  for (std::size_t k = 0; keys && k < keys->num_columns(); ++k)
+    group += fmt::format("{}{} = {}", k == 0 ? "" : ", ", keys->schema()[k].name, materialize::value_text(*keys, k, 0));
+  return Error(ErrorCode::invalid_input,
+               fmt::format("'{}' is beyond {} in the group {}", aggregate.name, to_string(aggregate.result), group));
+}
+
+Result<Table> values_of_states(TableView states, Schema const& rows, std::vector<Aggregate> const& aggregates,
+                               std::optional<TableView> const& keys, Control const& control) {
+  GARUDA_TRY(check_columns(states));
+  if (aggregates.size() != states.num_columns())
+    return fail(ErrorCode::usage, fmt::format("there must be an aggregate for each of {} columns: {}",
+                                              states.num_columns(), aggregates.size()));
+  GroupBySpec spec;
+  spec.aggregates = aggregates;
+  GARUDA_TRY_ASSIGN(auto const resolved, resolve_group_by(TableView(rows, {}), spec));
+  return guarded([&]() -> Result<Table> {
+    Schema schema;
+    std::vector<ValueMemory> columns;
+    for (std::size_t c = 0; c < aggregates.size(); ++c) {
+      auto const& aggregate = resolved.aggregates[c];
+      if (!has_exact_state(*aggregate.row) || aggregate.as_state)
+        return fail(ErrorCode::usage, fmt::format("there is no exact state of {}", to_string(aggregates[c].function)));
+      StateValues values(aggregate, aggregate.second ? rows[*aggregate.second].type : DataType{});
+      GARUDA_TRY_ASSIGN(auto column, value_column(states, c, std::move(values), keys, control));
+      columns.push_back(std::move(column));
+      schema.push_back(Field{aggregate.name, aggregate.result, true});
+    }
+    return table_of(std::move(schema), states.num_rows(), std::move(columns), [](ValueMemory const& memory) {
+      ArrayView array;
+      array.null_count = memory.nulls;
+      array.validity = memory.nulls == 0 ? nullptr : memory.validity.data();
+      array.values = memory.values.data();
+      return array;
+    });
+  });
+}
+
 }  // namespace garuda::resolve
 
 namespace garuda {
@@ -173,34 +246,7 @@ Result<Table> merge_states(TableView states, std::span<std::uint64_t const> grou
 
 Result<Table> values_of_states(TableView states, Schema const& rows, std::vector<Aggregate> const& aggregates,
                                Control const& control) {
-  GARUDA_TRY(resolve::check_columns(states));
-  if (aggregates.size() != states.num_columns())
-    return fail(ErrorCode::usage, fmt::format("there must be an aggregate for each of {} columns: {}",
-                                              states.num_columns(), aggregates.size()));
-  GroupBySpec spec;
-  spec.aggregates = aggregates;
-  GARUDA_TRY_ASSIGN(auto const resolved, resolve::resolve_group_by(TableView(rows, {}), spec));
-  return resolve::guarded([&]() -> Result<Table> {
-    Schema schema;
-    std::vector<resolve::ValueMemory> columns;
-    for (std::size_t c = 0; c < aggregates.size(); ++c) {
-      auto const& aggregate = resolved.aggregates[c];
-      if (!resolve::has_exact_state(*aggregate.row) || aggregate.as_state)
-        return fail(ErrorCode::usage, fmt::format("there is no exact state of {}", to_string(aggregates[c].function)));
-      resolve::StateValues values(aggregate, aggregate.second ? rows[*aggregate.second].type : DataType{});
-      GARUDA_TRY_ASSIGN(auto column, resolve::value_column(states, c, std::move(values), control));
-      columns.push_back(std::move(column));
-      schema.push_back(Field{aggregate.name, aggregate.result, true});
-    }
-    return resolve::table_of(std::move(schema), states.num_rows(), std::move(columns),
-                             [](resolve::ValueMemory const& memory) {
-                               ArrayView array;
-                               array.null_count = memory.nulls;
-                               array.validity = memory.nulls == 0 ? nullptr : memory.validity.data();
-                               array.values = memory.values.data();
-                               return array;
-                             });
-  });
+  return resolve::values_of_states(states, rows, aggregates, std::nullopt, control);
 }
 
 }  // namespace garuda

@@ -1,6 +1,5 @@
 #include "spill/group_by/partial_groups.hpp"
 
-#include <arrow/array/builder_binary.h>
 #include <arrow/util/bit_util.h>
 #include <fmt/format.h>
 
@@ -8,14 +7,12 @@
 #include <bit>
 #include <limits>
 #include <numeric>
-#include <span>
 #include <utility>
 
-#include "core/parallel_blocks.hpp"
 #include "core/type_rows.hpp"
+#include "garuda/group_states.hpp"
 #include "io/file_dictionaries.hpp"
 #include "operators/resolve/group_by_columns.hpp"
-#include "operators/resolve/sum_overflow.hpp"
 #include "spill/memory_share.hpp"
 #include "spill/spill_file.hpp"
 
@@ -26,6 +23,7 @@ using BatchPtr = std::shared_ptr<arrow::RecordBatch>;
 using F = AggregateFunction;
 
 constexpr auto kSentence = "cannot merge the groups of parts of the table";
+
 /// `values` with a null wherever `by` has one.
 arrow::Result<std::shared_ptr<arrow::Array>> masked_array(arrow::Array const& values, arrow::Array const& by) {
   auto data = values.data()->Copy();
@@ -56,11 +54,6 @@ arrow::Result<BatchPtr> numbered(arrow::RecordBatch const& batch, std::string co
                          std::make_shared<arrow::Int64Array>(batch.num_rows(), numbers));
 }
 
-std::span<std::byte const> bytes_at(arrow::LargeBinaryArray const& array, std::int64_t i) {
-  auto const view = array.GetView(i);
-  return {reinterpret_cast<std::byte const*>(view.data()), view.size()};
-}
-
 /// Whether sums of such values, at most `most_rows` of them, stay within their result's type, so that they merge as
 /// what they are: 64 bits, or 38 digits, which 2^64 values of 18 digits do not fill.
 bool sums_fit(DataType const& values, std::uint64_t most_rows) {
@@ -69,60 +62,6 @@ bool sums_fit(DataType const& values, std::uint64_t most_rows) {
   if (row.family == TypeFamily::integer)
     return row.width < 8 && std::bit_width(most_rows) + 8 * row.width <= std::numeric_limits<std::uint64_t>::digits;
   return row.family == TypeFamily::decimal && row.width <= 16 && values.precision <= kMostDigits;
-}
-
-/// Merged states of some groups that follow one another.
-struct MergedStates {
-  std::vector<std::byte> bytes;
-  std::vector<std::size_t> ends;
-};
-
-/// Those of the groups from `first` to `end`, of the states that the list of each names.
-Result<MergedStates> merge_listed(arrow::LargeBinaryArray const& states, arrow::ListArray const& lists,
-                                  std::int64_t first, std::int64_t end) {
-  auto const& numbers = static_cast<arrow::Int64Array const&>(*lists.values());
-  MergedStates merged;
-  std::vector<std::span<std::byte const>> listed;
-  for (auto g = first; g < end; ++g) {
-    listed.clear();
-    for (auto i = lists.value_offset(g); i < lists.value_offset(g + 1); ++i)
-      listed.push_back(bytes_at(states, numbers.Value(i)));
-    GARUDA_TRY(resolve::append_merged(listed, merged.bytes));
-    merged.ends.push_back(merged.bytes.size());
-  }
-  return merged;
-}
-
-/// The states of the groups that each list names, merged; by all threads.
-Result<std::shared_ptr<arrow::Array>> merge_listed(arrow::LargeBinaryArray const& states, arrow::ListArray const& lists,
-                                                   Control const& control) {
-  constexpr std::int64_t kGroupsAtOnce = 1 << 9;
-  std::vector<Result<MergedStates>> parts(
-      static_cast<std::size_t>((lists.length() + kGroupsAtOnce - 1) / kGroupsAtOnce));
-  GARUDA_TRY(for_each_block(parts.size(), &control, [&](std::size_t part) {
-    auto const first = static_cast<std::int64_t>(part) * kGroupsAtOnce;
-    parts[part] = merge_listed(states, lists, first, std::min(first + kGroupsAtOnce, lists.length()));
-  }));
-  std::int64_t bytes_of_all = 0;
-  for (auto& part : parts) {
-    if (!part) return propagate(std::move(part));
-    bytes_of_all += static_cast<std::int64_t>(part->bytes.size());
-  }
-  arrow::LargeBinaryBuilder builder(io::memory_pool());
-  GARUDA_ARROW_TRY(builder.Reserve(lists.length()), ErrorCode::out_of_memory, kSentence);
-  GARUDA_ARROW_TRY(builder.ReserveData(bytes_of_all), ErrorCode::out_of_memory, kSentence);
-  for (auto& part : parts) {
-    auto const* const bytes = reinterpret_cast<std::uint8_t const*>(part->bytes.data());
-    std::size_t begin = 0;
-    for (auto const end : part->ends) {
-      GARUDA_ARROW_TRY(builder.Append(bytes + begin, static_cast<std::int64_t>(end - begin)), ErrorCode::out_of_memory,
-                       kSentence);
-      begin = end;
-    }
-    part = MergedStates{};
-  }
-  GARUDA_ARROW_TRY_ASSIGN(auto merged, builder.Finish(), ErrorCode::out_of_memory, kSentence);
-  return merged;
 }
 
 /// The groups of `rows` as Arrow's batches.
@@ -176,8 +115,7 @@ Result<PartialGroups> PartialGroups::create(std::shared_ptr<arrow::Schema> rows,
 Result<void> PartialGroups::resolve() {
   GARUDA_TRY_ASSIGN(auto const table, io::to_table(rows_, {}));
   GARUDA_TRY_ASSIGN(auto resolved, resolve::resolve_group_by(table.view(), spec_));
-  for (auto const& aggregate : resolved.aggregates)
-    second_.push_back(aggregate.second ? table.schema()[*aggregate.second].type : DataType{});
+  row_schema_ = table.schema();
   resolved_ = std::move(resolved.aggregates);
   return {};
 }
@@ -304,72 +242,81 @@ Result<io::ArrowBatches> PartialGroups::merge(Engine& engine, io::ArrowBatches c
   while (true) {
     GARUDA_TRY_ASSIGN(auto batch, result->next());
     if (!batch) break;
-    GARUDA_TRY_ASSIGN(auto const next, io::to_arrow_batch(result->schema(), *std::move(batch)));
-    GARUDA_TRY_ASSIGN(auto rebuilt, rebuild(*next, *all, options.control));
-    merged.push_back(std::move(rebuilt));
+    GARUDA_TRY_ASSIGN(auto next, io::to_arrow_batch(result->schema(), *std::move(batch)));
+    merged.push_back(std::move(next));
   }
   on_run(result->stats());
+  GARUDA_TRY_ASSIGN(auto const states, merged_states(*all, merged, options.control));
+  std::int64_t first = 0;
+  for (auto& batch : merged) {
+    auto const rows_of_batch = batch->num_rows();
+    batch = rebuilt(*batch, *states->Slice(first, rows_of_batch), *all->schema());
+    first += rows_of_batch;
+  }
   return merged;
 }
 
-/// Merged groups in the columns of `groups`, which they were merged of.
-Result<BatchPtr> PartialGroups::rebuild(arrow::RecordBatch const& merged, arrow::RecordBatch const& groups,
-                                        Control const& control) const {
-  auto const keys = static_cast<int>(spec_.keys.size());
-  auto columns = merged.columns();
-  columns.resize(static_cast<std::size_t>(keys));
-  auto next = keys;
-  for (std::size_t s = 0; s < states_.size(); ++s) {
-    if (!states_[s].has_states) {
-      columns.push_back(merged.column(next++));
-      continue;
-    }
-    auto const& states = static_cast<arrow::LargeBinaryArray const&>(*groups.column(keys + static_cast<int>(s)));
-    auto const& lists = static_cast<arrow::ListArray const&>(*merged.column(merged.num_columns() - 1));
-    GARUDA_TRY_ASSIGN(auto column, merge_listed(states, lists, control));
-    columns.push_back(std::move(column));
+/// The exact states of `groups`, a column each; none where no aggregate has them.
+Result<BatchPtr> PartialGroups::states_of(arrow::RecordBatch const& groups) const {
+  std::vector<int> positions;
+  for (std::size_t s = 0; s < states_.size(); ++s)
+    if (states_[s].has_states) positions.push_back(static_cast<int>(spec_.keys.size() + s));
+  GARUDA_ARROW_TRY_ASSIGN(auto states, groups.SelectColumns(positions), ErrorCode::invalid_input, kSentence);
+  return states;
+}
+
+/// The states of `groups` that became one, by the lists of their numbers that `merged` has in its last column.
+Result<BatchPtr> PartialGroups::merged_states(arrow::RecordBatch const& groups, io::ArrowBatches const& merged,
+                                              Control const& control) const {
+  GARUDA_TRY_ASSIGN(auto const states, states_of(groups));
+  if (states->num_columns() == 0) return states;
+  std::vector<std::uint64_t> group_of(static_cast<std::size_t>(groups.num_rows()));
+  std::uint64_t group = 0;
+  for (auto const& batch : merged) {
+    auto const& lists = static_cast<arrow::ListArray const&>(*batch->column(batch->num_columns() - 1));
+    auto const& numbers = static_cast<arrow::Int64Array const&>(*lists.values());
+    for (std::int64_t g = 0; g < lists.length(); ++g, ++group)
+      for (auto i = lists.value_offset(g); i < lists.value_offset(g + 1); ++i)
+        group_of[static_cast<std::size_t>(numbers.Value(i))] = group;
   }
+  GARUDA_TRY_ASSIGN(auto const table, io::to_table(states->schema(), {states}));
+  GARUDA_TRY_ASSIGN(auto const made, merge_states(table.view(), group_of, group, control));
+  return io::to_arrow_batch(made.schema(), Batch(made.batches().front()));
+}
+
+/// Merged groups in the columns that partial groups have, of `schema`; `states` has those of their exact states.
+BatchPtr PartialGroups::rebuilt(arrow::RecordBatch const& merged, arrow::RecordBatch const& states,
+                                arrow::Schema const& schema) const {
+  auto columns = merged.columns();
+  columns.resize(spec_.keys.size());
+  auto next = static_cast<int>(spec_.keys.size());
+  int next_states = 0;
+  for (auto const& state : states_)
+    columns.push_back(state.has_states ? states.column(next_states++) : merged.column(next++));
   arrow::FieldVector fields;
   for (std::size_t c = 0; c < columns.size(); ++c)
-    fields.push_back(arrow::field(groups.schema()->field(static_cast<int>(c))->name(), columns[c]->type()));
+    fields.push_back(arrow::field(schema.field(static_cast<int>(c))->name(), columns[c]->type()));
   return storable(*arrow::RecordBatch::Make(arrow::schema(std::move(fields)), merged.num_rows(), std::move(columns)));
 }
 
-/// The values of an aggregate whose states are in `column`.
-Result<std::shared_ptr<arrow::Array>> PartialGroups::values_of(arrow::RecordBatch const& groups, int column,
-                                                               std::size_t aggregate) const {
-  resolve::StateValues values(resolved_[aggregate], second_[aggregate]);
-  auto const& result = resolved_[aggregate].result;
-  GARUDA_TRY_ASSIGN(auto const schema, io::to_arrow_schema({Field{resolved_[aggregate].name, result}}));
-  auto const rows = groups.num_rows();
-  GARUDA_ARROW_TRY_ASSIGN(std::shared_ptr<arrow::Buffer> cells,
-                          arrow::AllocateBuffer(rows * byte_width(result), io::memory_pool()), ErrorCode::out_of_memory,
-                          kSentence);
-  GARUDA_ARROW_TRY_ASSIGN(auto const validity, arrow::AllocateEmptyBitmap(rows, io::memory_pool()),
-                          ErrorCode::out_of_memory, kSentence);
-  std::fill_n(cells->mutable_data(), cells->size(), std::uint8_t{0});
-  auto const& states = static_cast<arrow::LargeBinaryArray const&>(*groups.column(column));
-  std::int64_t nulls = 0;
-  for (std::int64_t i = 0; i < rows; ++i) {
-    GARUDA_TRY_ASSIGN(auto const state, resolve::read_exact_state(bytes_at(states, i)));
-    auto const made =
-        values.write(state, static_cast<std::uint64_t>(i), reinterpret_cast<std::byte*>(cells->mutable_data()));
-    if (made == resolve::StateValues::Made::overflow) {
-      if (spec_.keys.empty()) return tl::unexpected(resolve::sum_overflow(resolved_[aggregate], std::nullopt));
-      std::vector<int> keys(spec_.keys.size());
-      std::iota(keys.begin(), keys.end(), 0);
-      GARUDA_ARROW_TRY_ASSIGN(auto const group, groups.Slice(i, 1)->SelectColumns(keys), ErrorCode::invalid_input,
-                              kSentence);
-      GARUDA_TRY_ASSIGN(auto const table, io::to_table(group->schema(), {group}));
-      return tl::unexpected(resolve::sum_overflow(resolved_[aggregate], table.view()));
-    }
-    if (made == resolve::StateValues::Made::value)
-      arrow::bit_util::SetBit(validity->mutable_data(), i);
-    else
-      ++nulls;
+/// The values of the aggregates that have exact states, a column each.
+Result<BatchPtr> PartialGroups::values_of(arrow::RecordBatch const& groups) const {
+  GARUDA_TRY_ASSIGN(auto const states, states_of(groups));
+  if (states->num_columns() == 0) return states;
+  std::vector<Aggregate> aggregates;
+  for (auto const& state : states_)
+    if (state.has_states) aggregates.push_back(aggregate(state.aggregate));
+  std::optional<Table> keys;
+  if (!spec_.keys.empty()) {
+    std::vector<int> positions(spec_.keys.size());
+    std::iota(positions.begin(), positions.end(), 0);
+    GARUDA_ARROW_TRY_ASSIGN(auto const batch, groups.SelectColumns(positions), ErrorCode::invalid_input, kSentence);
+    GARUDA_TRY_ASSIGN(keys, io::to_table(batch->schema(), {batch}));
   }
-  return arrow::MakeArray(arrow::ArrayData::Make(schema->field(0)->type(), rows,
-                                                 {nulls == 0 ? nullptr : validity, std::move(cells)}, nulls));
+  GARUDA_TRY_ASSIGN(auto const table, io::to_table(states->schema(), {states}));
+  auto const named = keys ? std::optional(keys->view()) : std::nullopt;
+  GARUDA_TRY_ASSIGN(auto const values, resolve::values_of_states(table.view(), row_schema_, aggregates, named, {}));
+  return io::to_arrow_batch(values.schema(), Batch(values.batches().front()));
 }
 
 Result<Table> PartialGroups::finish(io::ArrowBatches const& groups,
@@ -386,17 +333,14 @@ Result<Table> PartialGroups::finish(io::ArrowBatches const& groups,
       fields.push_back(arrow::field(resolved_[aggregate].name, column->type()));
       columns.push_back(std::move(column));
     };
+    GARUDA_TRY_ASSIGN(auto const made, values_of(*batch));
     std::size_t kept = 0;
+    int next_made = 0;
     for (std::size_t s = 0; s <= states_.size(); ++s) {
       auto const next = s < states_.size() ? states_[s].aggregate : resolved_.size();
       for (; kept < values.size() && unmergeable_[kept] < next; ++kept) add(unmergeable_[kept], values[kept]);
       if (s == states_.size() || !states_[s].is_result) continue;
-      auto const position = keys + static_cast<int>(s);
-      auto column = batch->column(position);
-      if (states_[s].has_states) {
-        GARUDA_TRY_ASSIGN(column, values_of(*batch, position, next));
-      }
-      add(next, std::move(column));
+      add(next, states_[s].has_states ? made->column(next_made++) : batch->column(keys + static_cast<int>(s)));
     }
     if (schema == nullptr) schema = arrow::schema(std::move(fields));
     finished.push_back(arrow::RecordBatch::Make(schema, batch->num_rows(), std::move(columns)));

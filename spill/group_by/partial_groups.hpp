@@ -85,10 +85,13 @@ class PartialGroups {
   std::string free_name(std::string name);
   void add_state(std::string const& name, Aggregate partial, std::optional<Aggregate> merged, StateColumn column);
   std::string mask(std::string const& column, std::string const& by);
-  Result<std::shared_ptr<arrow::RecordBatch>> rebuild(arrow::RecordBatch const& merged,
-                                                      arrow::RecordBatch const& groups, Control const& control) const;
-  Result<std::shared_ptr<arrow::Array>> values_of(arrow::RecordBatch const& groups, int column,
-                                                  std::size_t aggregate) const;
+  Result<std::shared_ptr<arrow::RecordBatch>> states_of(arrow::RecordBatch const& groups) const;
+  Result<std::shared_ptr<arrow::RecordBatch>> merged_states(arrow::RecordBatch const& groups,
+                                                            io::ArrowBatches const& merged,
+                                                            Control const& control) const;
+  std::shared_ptr<arrow::RecordBatch> rebuilt(arrow::RecordBatch const& merged, arrow::RecordBatch const& states,
+                                              arrow::Schema const& schema) const;
+  Result<std::shared_ptr<arrow::RecordBatch>> values_of(arrow::RecordBatch const& groups) const;
 
   std::shared_ptr<arrow::Schema> rows_;
   GroupBySpec spec_;
@@ -97,7 +100,7 @@ class PartialGroups {
   std::vector<MaskedColumn> masked_;
   std::vector<StateColumn> states_;
   std::vector<resolve::ResolvedAggregate> resolved_;  ///< of spec_
-  std::vector<DataType> second_;                      ///< type of each aggregate's second column
+  Schema row_schema_;                                 ///< of the table's rows
   std::vector<std::size_t> unmergeable_;
   std::string group_number_;     ///< column of partial groups' own numbers, while they are merged
   std::set<std::string> names_;  ///< of columns, so far

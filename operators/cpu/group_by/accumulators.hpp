@@ -209,7 +209,7 @@ struct OrderedStates {
 /// sum leaves it; so a sum that comes back is right, and one that does not is known. Throws std::bad_alloc.
 class ColumnAccumulator {
  public:
-  /// Requires: no sums of floats are wanted (sums/sum_rows.hpp).
+  /// Requires: no sums of floats are wanted (sum_rows.hpp).
   explicit ColumnAccumulator(contract::StateRequest const& request);
 
   /// Makes room for `num_groups` groups; new ones have no values.
