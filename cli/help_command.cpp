@@ -7,7 +7,7 @@
 #include "cli/commands.hpp"
 #include "cli/exit_code.hpp"
 #include "cli/terminal/terminal.hpp"
-#include "operators/resolve/tuning_options.hpp"
+#include "operators/resolve/tuning_text.hpp"
 
 namespace garuda::cli {
 namespace {

@@ -169,4 +169,8 @@ std::string print_tuning(std::span<Knob<Tuning> const> knobs, Tuning const& tuni
   return text;
 }
 
+/// The keys of both tunings as a table of Markdown, aligned for a terminal: option, operators that have it, paths that
+/// it changes, values, what it decides. Where joins and group-bys differ, a cell says both.
+std::string tuning_table();
+
 }  // namespace garuda::resolve
