@@ -13,7 +13,7 @@
 namespace garuda::spill {
 namespace {
 
-/// What all joins of one pair of files have in common.
+/// The state that all joins of one pair of files share.
 class PairedJoin {
  public:
   PairedJoin(Engine& engine, FileJoin const& request)
@@ -37,7 +37,7 @@ class PairedJoin {
     return options;
   }
 
-  /// What is asked for of the pair.
+  /// The specification of the pair's join.
   JoinSpec spec_for(TablePair const& pair) const {
     auto spec = request_.spec;
     spec.kind = pair.kind;

@@ -33,7 +33,7 @@ bool JoinBlocks::is_inner() const noexcept {
   return parts_.left == contract::SideRows::none && parts_.right == contract::SideRows::none;
 }
 
-/// What is joined with rows that match, and with those that do not and nothing: of a full join each pass is that of one
+/// The kind of join of a pass, with unmatched rows of its side: each pass of a full join is that of one
 /// side.
 JoinKind JoinBlocks::pair_kind() const noexcept {
   if (!parts_.pairs || is_inner()) return request_.spec.kind;
@@ -104,7 +104,7 @@ Result<io::ArrowBatches> JoinBlocks::next_block(Reader& reader) const {
   }
 }
 
-/// What the outer block and an inner one give; nullopt: nothing.
+/// The join of the outer block and an inner one; nullopt: nothing.
 Result<std::optional<TablePair>> JoinBlocks::match(io::ArrowBatches inner_block) {
   GARUDA_TRY_ASSIGN(auto const inner_volume, volume_of_all(inner_block));
   GARUDA_TRY_ASSIGN(auto inner, of(other_side(outer_side_)).input->to_table(std::move(inner_block)));

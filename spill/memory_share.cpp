@@ -10,17 +10,17 @@ namespace {
 constexpr std::uint64_t kRowBytes = 32;
 /// A key's words, of the row and of the group; numbered ones take more (numbering_bytes).
 constexpr std::uint64_t kKeyBytes = 24;
-/// Of one column's states: values, their validity, counts.
+/// States of one column: values, their validity, counts.
 constexpr std::uint64_t kStateBytes = 40;
-/// Of windows of a float's sum, three of them.
+/// Three windows of a float's sum.
 constexpr std::uint64_t kFloatSumBytes = 120;
-/// Of bytes: their places in the column's order, and those of the least or greatest.
+/// Strings or binary: places in the column's order, and those of the least or greatest.
 constexpr std::uint64_t kOrderBytes = 64;
-/// Of a rank: the value's word above the row's number, while they are sorted.
+/// A rank: the value's word above the row's number, while they are sorted.
 constexpr std::uint64_t kRankBytes = 96;
-/// Of all values of a group.
+/// A value in a group's list.
 constexpr std::uint64_t kListBytes = 64;
-/// Of a sum of products, in parts.
+/// The parts of a sum of products.
 constexpr std::uint64_t kProductBytes = 128;
 
 std::uint64_t state_bytes(resolve::ResolvedAggregate const& aggregate) {

@@ -23,7 +23,7 @@ constexpr std::uint64_t ahead_bytes_for(std::uint64_t limit_bytes) noexcept { re
 /// Rows of a batch of which the limit holds many.
 std::int64_t batch_rows_for(std::uint64_t limit_bytes);
 
-/// What a row takes beside its share of a table where keys of these types have to be numbered: hashes, tables of
+/// Bytes of a row beside its share of a table where keys of these types are dictionary-encoded: hashes, tables of
 /// different ones, and words of them all.
 std::uint64_t numbering_bytes(std::span<DataType const> key_types);
 
@@ -55,7 +55,7 @@ struct MemoryShare {
   }
 };
 
-/// As what a key is hashed: dictionaries as their values.
+/// The type as which a key is hashed: dictionaries as their values.
 DataType hashed_type(DataType const& type);
 
 /// Host memory that grouping takes for a row of `table`, bytes: its key and values as they are encoded, what numbering

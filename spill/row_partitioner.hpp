@@ -37,7 +37,7 @@ Result<std::vector<SpillFile>> partition_rows(NextBatch const& next, PartitionRe
                                               TemporaryFolder const& folder, Control const& control,
                                               std::function<void(std::uint64_t)> const& on_rows);
 
-/// The same, of which progress and statistics tell: phase, bytes, rows and the deepest level. `volume`: of the rows,
+/// split_rows() that tells progress and statistics: phase, bytes, rows and the deepest level. `volume`: of the rows,
 /// about.
 Result<std::vector<SpillFile>> split_rows(NextBatch const& next, PartitionRequest const& request,
                                           RowVolume const& volume, TemporaryFolder const& folder,

@@ -99,7 +99,7 @@ class OrderedBatches {
 
   /// `schema`: of `batch`, the same for all but for types of indices. Errors: those of SortedRuns, DictionaryColumns.
   Result<void> add(Schema const& schema, Batch batch);
-  /// To be called once, after the last batch.
+  /// Ends the batches; called once, after the last.
   Result<void> finish();
   /// The next rows, nullopt after the last.
   Result<std::optional<Batch>> next();

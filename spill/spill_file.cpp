@@ -19,7 +19,7 @@ bool has_views(arrow::Array const& array) {
   return array.type_id() == arrow::Type::STRING_VIEW || array.type_id() == arrow::Type::BINARY_VIEW;
 }
 
-/// Of the buffers that views refer to.
+/// Bytes of the buffers that views refer to.
 std::int64_t referred_bytes(arrow::Array const& array) {
   constexpr std::size_t kFirstOfValues = 2;
   std::int64_t bytes = 0;

@@ -1,4 +1,4 @@
-// What a table on a device consists of, and how tables get there and back.
+// The parts of a table on a device, and how tables get there and back.
 #pragma once
 
 #include <cstdint>
@@ -62,7 +62,7 @@ struct DeviceTableState {
     std::optional<bool> are_unique{};          ///< beside nulls
     std::optional<compute::WideRange> wide{};  ///< of decimals of more
   };
-  /// Those that were asked for; several threads may ask.
+  /// Facts of values that were asked for; several threads may ask.
   struct KnownValues {
     std::mutex mutex;
     std::vector<Values> list;

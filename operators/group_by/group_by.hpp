@@ -32,7 +32,7 @@ namespace garuda::group_by {
 /// Groups of several small parts that become one batch: a column of it is as large as memory that is kept.
 inline constexpr std::uint64_t kBatchGroups = std::uint64_t{1} << 16;
 
-/// What lanes hand over: groups, or rows of the result that were made of them.
+/// A piece that lanes hand over: groups, or rows of the result that were made of them.
 struct GroupedPiece {
   GroupChunk groups;
   std::optional<Batch> batch;  ///< then `groups` has the number of its partition alone

@@ -21,7 +21,7 @@ struct HeadKeys {
   /// The keys of the groups `heads` of `slice`.
   static HeadKeys of(contract::GroupSlice const& slice, std::span<std::uint32_t const> heads);
   void append(HeadKeys const& other);
-  /// As a slice of `num_rows` rows; borrows this.
+  /// These states as a slice of `num_rows` rows; borrows this.
   contract::GroupSlice slice(std::uint64_t num_rows) const;
 };
 

@@ -85,7 +85,7 @@ std::int64_t row_of(resolve::ResolvedAggregate const& aggregate, contract::Aggre
 
 }  // namespace
 
-/// What a batch keeps alive.
+/// Memory that a batch keeps alive.
 struct GroupWriter::Memory {
   Batch keys;
   std::vector<Batch> gathered;  ///< an aggregate each; empty batches for those that are not

@@ -20,7 +20,7 @@
 namespace garuda::group_by {
 namespace {
 
-/// What is wanted of a state column's values.
+/// The states that are wanted of a state column's values.
 contract::StateRequest request_of(resolve::StateColumn const& column, ValueReader const& values,
                                   std::uint64_t num_rows) {
   bool const is_narrow = contract::value_words(column.kind) == 1 && !contract::is_float(column.kind);
@@ -51,7 +51,7 @@ contract::WholeTable outlined_table(TableView table, std::vector<resolve::StateC
   return whole;
 }
 
-/// What grouping `table` whole takes on the path that does so; nullopt where none does.
+/// Sizes of grouping `table` whole on the path that does so; nullopt where none does.
 std::optional<contract::WholeSizes> whole_sizes(contract::WholeTable const& table) {
   for (auto const* path : plan::paths())
     if (path->group_by.whole_sizes != nullptr) return path->group_by.whole_sizes(table);

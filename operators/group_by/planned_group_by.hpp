@@ -31,7 +31,7 @@ struct PlannedGroupBy {
 /// sample_group_keys, encode_group_keys, ValueReader::create, plan_group_by and choose_digit.
 Result<PlannedGroupBy> plan_request(resolve::GroupByRequest const& request, run::QueryRun& run);
 
-/// What makes the request's keys of the words of `keys`; nullopt: nothing does, they are gathered by rows.
+/// The decoder that makes the request's keys of the words of `keys`; nullopt: they are gathered by rows.
 std::optional<keys::KeyDecoder> key_decoder(resolve::GroupByRequest const& request, keys::EncodedGroupKeys const& keys);
 
 /// The table as a path takes it whole; refers to `keys`.

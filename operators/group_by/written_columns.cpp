@@ -157,7 +157,7 @@ Result<void> gather_elements(resolve::FinaliseInput const& input, std::vector<UI
 /// Groups whose states one task writes.
 constexpr std::uint64_t kStateGroups = std::uint64_t{1} << 10;
 
-/// What the column keeps alive.
+/// Memory that the column keeps alive.
 struct StateMemory {
   AlignedBuffer offsets;
   AlignedBuffer bytes;

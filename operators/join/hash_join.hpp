@@ -56,7 +56,7 @@ class PartitionedJoin {
   /// Cancels what still runs.
   ~PartitionedJoin();
 
-  /// What it gives of rows that match: pairs where lanes make no rows, marks where there are no pairs.
+  /// The form of rows that match: pairs where lanes make no rows, marks where there are no pairs.
   JoinOutput output() const noexcept { return output_; }
 
   /// Returns the number of rows; enumerates no pair. Blocks. Requires output() is count. Call once.

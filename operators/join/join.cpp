@@ -68,8 +68,8 @@ Result<std::optional<device::HostCopies>> bring_down(resolve::JoinRequest& reque
   return copies;
 }
 
-/// What is left of a tuning for a join that only counts: it makes no rows and, unless a condition is tested on them,
-/// writes no pairs, so how these are made decides nothing, the storage that a probe needs included.
+/// The part of a tuning that is left for a join that only counts: it makes no rows and, unless a condition is tested on
+/// them, writes no pairs, so how these are made decides nothing, the storage that a probe needs included.
 JoinTuning counting_tuning(JoinTuning tuning, bool writes_pairs) {
   if (!writes_pairs) tuning.probe = Probe::automatic;
   tuning.payload = Payload::automatic;

@@ -22,7 +22,7 @@
 namespace garuda::join {
 namespace {
 
-/// What the result's columns cost, those that lanes can write themselves above all. `words_tell`: the key words tell
+/// Costs of the result's columns, those that lanes can write themselves above all. `words_tell`: the key words tell
 /// what the key column's values are.
 std::vector<contract::OutputShape> output_shape(resolve::JoinRequest const& request, JoinOutput output,
                                                 bool words_tell) {
@@ -57,7 +57,7 @@ void add_condition(resolve::JoinRequest const& request, double pairs, contract::
   shape.right.tested_columns = condition->right.size();
 }
 
-/// What is known of any join.
+/// The shape that is known of any join.
 contract::JoinShape outline_of(resolve::JoinRequest const& request, JoinOutput output, std::uint32_t threads,
                                bool words_tell) {
   contract::JoinShape shape;

@@ -1,4 +1,4 @@
-// What is found out and decided about a join before its rows move.
+// Findings and decisions about a join before its rows move.
 #pragma once
 
 #include <cstddef>
@@ -18,7 +18,7 @@
 
 namespace garuda::join {
 
-/// What a join is run for.
+/// The result that a join is run for.
 enum class JoinOutput : std::uint8_t {
   count,  ///< the number of its rows
   pairs,  ///< pairs of row ids

@@ -40,7 +40,7 @@ std::uint32_t cell_width(std::int64_t longest) noexcept;
 /// column's lengths; 0: it cannot be carried, as columns with nulls cannot.
 std::uint32_t expected_carried_bytes(TableView table, std::size_t column);
 
-/// The same, exactly: looks at all lengths of a string column, in parallel on the calling task arena. Errors:
+/// expected_carried_bytes(), exactly: looks at all lengths of strings, in parallel on the calling task arena. Errors:
 /// cancelled.
 Result<std::uint32_t> carried_bytes(TableView table, std::size_t column, Control const& control);
 

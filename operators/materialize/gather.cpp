@@ -177,7 +177,7 @@ namespace {
 
 constexpr ViewBuffers kNoViewBuffers;
 
-/// What a result keeps alive.
+/// Memory that a result keeps alive.
 struct GatheredMemory {
   std::vector<AlignedBuffer> buffers;
   std::deque<ViewedBytes> viewed;
@@ -186,7 +186,7 @@ struct GatheredMemory {
   std::vector<std::shared_ptr<Batch const>> dictionaries;
 };
 
-/// What views of a column refer to.
+/// Buffers that views of a column refer to.
 ViewBuffers const* view_buffers(GatherOutput& output, GatheredMemory& memory) {
   if (output.referred) return &memory.referred.emplace_back(std::move(output.referred))->list;
   if (output.viewed.size_bytes() == 0) return &kNoViewBuffers;

@@ -80,7 +80,7 @@ Result<void> check_columns(resolve::JoinRequest const& request, Side side, std::
   return {};
 }
 
-/// Adds what goes up of a column of strings: offsets, bytes, and codes.
+/// Adds the upload of a column of strings: offsets, bytes, and codes.
 void add_strings(device::DeviceTableState const& table, device::Strings const& strings, UploadSize& size) {
   for (auto const& piece : strings.pieces) {
     size.bytes += piece->count * materialize::kWordBytes + piece->num_bytes;

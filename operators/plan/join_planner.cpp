@@ -74,7 +74,7 @@ constexpr bool is_keyless(JoinMethod method) {
   return method == JoinMethod::nested_loops || method == JoinMethod::sorted_ranges;
 }
 
-/// What a join with keys, or without, is not done by.
+/// Refuses methods that do not join with keys, or without.
 Result<void> check_method(contract::JoinShape const& shape, JoinOptions const& options) {
   auto const method = options.tuning.method;
   if (method != JoinMethod::automatic && is_keyless(method) != shape.is_keyless()) {

@@ -110,8 +110,8 @@ class GroupedBlocks final : public GroupByResult {
 
   bool is_limited() const noexcept { return request_.options.memory_limit_bytes != 0; }
 
-  /// All blocks, each read and grouped by one worker, so that what is decoded is in its caches and nobody waits for the
-  /// slowest column of a block; by fewer workers where threads cannot be had.
+  /// Groups all blocks, each read and grouped by one worker, so that what is decoded is in its caches and nobody waits
+  /// for the slowest column of a block; by fewer workers where threads cannot be had.
   Result<void> group_blocks() {
     std::vector<std::future<Result<void>>> others;
     try {
@@ -162,7 +162,7 @@ class GroupedBlocks final : public GroupByResult {
     return blocks_.read(block, block + 1, threads_each_);
   }
 
-  /// What is wrong with the request shows, and the result has a schema, before rows are grouped.
+  /// Finds the errors of the request and the result's schema before rows are grouped.
   Result<void> prepare(std::shared_ptr<arrow::Schema> const& schema) {
     GARUDA_TRY_ASSIGN(partial_, PartialGroups::create(schema, request_.spec, blocks_.num_rows()));
     GARUDA_TRY_ASSIGN(auto const nothing, io::to_table(schema, {}));

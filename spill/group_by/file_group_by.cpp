@@ -14,7 +14,7 @@
 namespace garuda::spill {
 namespace {
 
-/// What all group-bys of parts of one file have in common.
+/// The state that all group-bys of parts of one file share.
 class PartedGroupBy {
  public:
   PartedGroupBy(Engine& engine, FileGroupBy const& request)
@@ -202,7 +202,7 @@ class SpilledGroupBy final : public GroupByResult {
 }  // namespace
 
 Result<std::unique_ptr<GroupByResult>> group_file(Engine& engine, FileGroupBy const& request) {
-  /// What an aggregate takes of the heap before rows are read, its column's part of a footer included.
+  /// Heap that an aggregate takes before rows are read, its column's part of a footer included.
   constexpr std::uint64_t kAggregateBytes = 16 << 10;
   auto const aggregates = request.spec.aggregates.size();
   if (!BufferCeiling::instance().has_room(aggregates * kAggregateBytes))

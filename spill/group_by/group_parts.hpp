@@ -48,7 +48,7 @@ class GroupParts {
   std::uint64_t blocks() const noexcept { return blocks_; }
   std::uint64_t merged_groups() const noexcept { return merged_groups_; }
 
-  /// What is asked for of rows. Of an ordered group-by that does not fit the last column is each group's first row.
+  /// The specification for rows. An ordered group-by that does not fit has each group's first row as its last column.
   GroupBySpec const& spec() const noexcept { return whole_ ? request_.spec : spec_; }
 
   /// Returns the next part, nullopt after the last. Errors: those of SpillFile and Engine::group_by.
@@ -57,7 +57,7 @@ class GroupParts {
   /// parts. Requires: it is not grouped, and nothing came of it.
   void refuse_last();
 
-  /// What the first rows that do not fit show, without spilling: the plan of their group-by.
+  /// The plan of grouping the first rows that do not fit, without spilling.
   Result<Plan> explain_block();
   /// Whether states of blocks are merged, as far as is known.
   bool merges_states() const noexcept { return merges_; }

@@ -43,7 +43,7 @@ arrow::Result<BatchPtr> as_one(io::ArrowBatches const& batches) {
   return arrow::ConcatenateRecordBatches(unified, io::memory_pool());
 }
 
-/// With the number of each row in a last column.
+/// The batch with the number of each row in a last column.
 arrow::Result<BatchPtr> numbered(arrow::RecordBatch const& batch, std::string const& name) {
   ARROW_ASSIGN_OR_RAISE(
       std::shared_ptr<arrow::Buffer> numbers,
@@ -138,7 +138,7 @@ void PartialGroups::add_state(std::string const& name, Aggregate partial, std::o
   states_.push_back(column);
 }
 
-/// What an aggregate is of a block, and of the partial groups of blocks.
+/// Divides an aggregate into that of a block and that of the partial groups of blocks.
 void PartialGroups::take_apart(std::size_t aggregate, std::uint64_t most_rows) {
   auto const& wanted = spec_.aggregates[aggregate];
   auto const& name = resolved_[aggregate].name;

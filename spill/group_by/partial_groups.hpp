@@ -38,7 +38,7 @@ class PartialGroups {
   /// The aggregate as it was asked for, with the name of its column.
   Aggregate aggregate(std::size_t position) const;
 
-  /// What is asked for of a block of rows.
+  /// The specification for a block of rows.
   GroupBySpec const& spec() const noexcept { return partial_; }
 
   /// Makes a table of rows of `rows`, with the columns that `spec()` wants beside them. Errors: those of io::to_table.

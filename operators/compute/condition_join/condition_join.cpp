@@ -60,7 +60,7 @@ struct SideRows {
   }
 };
 
-/// What kernels of one join share.
+/// Resources that kernels of one join share.
 struct JoinResources {
   vk::PipelineStore* pipelines = nullptr;
   ComputeTuning const* tuning = nullptr;
@@ -96,7 +96,7 @@ class Kernel final : public contract::JoinKernel {
 
  private:
   bool is_empty() const { return join_.parts->is_never || left_.rows == 0 || right_.rows == 0; }
-  /// All rows that may match match.
+  /// Whether all rows that may match do match.
   bool is_product() const { return join_.parts->cross.empty() && join_.parts->rest.empty(); }
   SideRows& rows_of(Side side) { return side == Side::left ? left_ : right_; }
   Result<void> upload(Side side, std::vector<SideWords> words);
@@ -196,7 +196,7 @@ Result<shaders::NestedCondition> Kernel::condition_of(ConditionProgram const& pr
   return condition;
 }
 
-/// For each row of a side that may match, how many of the other side match it.
+/// The number of matches of each row of a side that may match.
 Result<std::vector<std::uint32_t>> Kernel::count_matches(Side probe) {
   ConditionProgram const program(*join_.condition, *join_.parts, probe);
   auto const num_probe = rows_of(probe).rows;

@@ -1,4 +1,4 @@
-// What joins and group-bys in slices cost by compute passes.
+// Costs of joins and group-bys in slices by compute passes.
 #pragma once
 
 #include "garuda/join.hpp"

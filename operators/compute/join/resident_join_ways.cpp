@@ -39,10 +39,10 @@ constexpr double kMatchReads = 1;
 constexpr double kRowReads = 1;
 /// Random reads of a marked build row, whose key's first row is searched: the last steps of the search miss caches.
 constexpr double kMarkReads = 3;
-/// What passes over partitions take beside their bytes: of joins of 2^24 and 2^26 rows a side on an H200, 1.2 to 1.5
+/// Cost of passes over partitions, in that of their bytes: joins of 2^24 and 2^26 rows a side on an H200, 1.2 to 1.5
 /// with one to four columns of 4 and 8 bytes (2026-11-21).
 constexpr double kPartitionShare = 1.3;
-/// Passes that deal keys out and set bits piece by piece, beside the one that sets them directly, and what one takes.
+/// Passes that scatter keys and set bits piece by piece, beside the one that sets them directly, and the cost of one.
 constexpr double kPiecePasses = 6;
 constexpr double kPassNs = 5e3;
 
@@ -73,7 +73,7 @@ double passes_of(std::uint32_t bits, ComputeTuning const& tuning) {
   return static_cast<double>(bits_of_passes(bits, partition_bits(tuning)).size());
 }
 
-/// What fetching a side's columns for the rows of the result takes, by row numbers in no order.
+/// Cost of fetching a side's columns for the rows of the result, by row numbers in no order.
 double gather_ns(ResidentSideShape const& side, double matches, rates::DeviceRates const& rates) {
   if (side.payload_columns == 0) return 0;
   auto const column_bytes = side.rows * side.payload_bytes / side.payload_columns;
@@ -87,7 +87,7 @@ bool writes(ResidentJoinWay const& way) {
   return way.parts == JoinedParts::columns || way.parts == JoinedParts::numbers;
 }
 
-/// What rows that come without one of the other side take: their marks are read twice.
+/// Cost of rows without a partner: their marks are read twice.
 double unmatched_ns(ResidentJoinShape const& shape, ResidentJoinWay const& way, rates::DeviceRates const& rates) {
   double ns = 0;
   for (auto const which : {Side::left, Side::right}) {
@@ -226,7 +226,7 @@ void take_parts(contract::JoinParts const& parts, bool counts, ResidentJoinWay& 
   way.parts = !parts.pairs ? JoinedParts::marks : counts ? JoinedParts::none : JoinedParts::columns;
 }
 
-/// What the kind of join wants of any way. Rows are marked while they are probed, rather than built from.
+/// Sets what the kind of join wants of every strategy. Rows are marked while they are probed, rather than built from.
 void take_parts(ResidentJoinShape const& shape, ResidentJoinWay& way) {
   take_parts(shape.parts, shape.counts, way);
   if (shape.build) way.build = shape.build;

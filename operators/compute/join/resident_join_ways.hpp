@@ -1,4 +1,4 @@
-// Which way tables in device memory are joined: a pure function of their shape and the device's rates.
+// The strategy by which tables in device memory are joined: a pure function of their shape and the device's rates.
 #pragma once
 
 #include <optional>
@@ -61,7 +61,7 @@ struct ResidentJoinShape {
   ResidentSideShape const& of(Side side) const noexcept { return side == Side::left ? left : right; }
 };
 
-/// What the join takes by phase; method global does not sort a side whose index is kept, if `way.build` names it.
+/// Cost of the join by phase; method global does not sort a side whose index is kept, if `way.build` names it.
 /// `way.method`: not automatic. Rules of Wu et al. 2025, §5.4 and §6, as terms: matches
 /// and payload columns are random reads of what is gathered, payload and key widths are bytes of every pass that
 /// carries them, small build sides are reads of tables that caches hold; skew costs what its rows do.

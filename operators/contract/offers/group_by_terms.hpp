@@ -76,14 +76,14 @@ inline constexpr double kNumberedKeyNs = 16;
 inline constexpr double kNumberedAmongManyNs = 190;
 inline constexpr double kFewNumberedKeys = 1 << 14;
 
-/// What keys without integers take on the host before they are words, whatever the path.
+/// Costs on the host of keys without integers before they are words, whatever the path.
 inline PhaseCosts given_code_costs(GroupByShape const& shape) {
   auto const numbered_ns = groups_of(shape) <= kFewNumberedKeys ? kNumberedKeyNs : kNumberedAmongManyNs;
   auto const row_ns = shape.coded_columns * kCodedKeyNs + shape.numbered_columns * numbered_ns;
   return {{"encode", static_cast<double>(shape.rows) * row_ns / std::max(shape.threads, 1U)}};
 }
 
-/// What least and greatest values of bytes take on the host beside their column's states, whatever the path.
+/// Costs on the host of least and greatest values of bytes, beside their column's states, whatever the path.
 inline PhaseCosts order_costs(GroupByShape const& shape) {
   auto const columns = static_cast<double>(std::ranges::count(shape.requests, ValueKind::bytes, &StateRequest::kind));
   return {{"order", columns * static_cast<double>(shape.rows) * kOrderedValueNs / std::max(shape.threads, 1U)},

@@ -11,14 +11,14 @@ namespace garuda::contract {
 
 /// Submissions of a slice, each waited for before the host goes on: sizes are known exactly before they are used.
 inline constexpr double kJoinSubmissions = 6;
-/// What a column costs that is gathered batch by batch, with nulls or variable widths, in plain ones.
+/// Cost of a column with nulls or variable widths, which is gathered batch by batch, in plain columns.
 inline constexpr double kGathererShare = 2;
 
 inline double rows_of(JoinShape const& shape) { return static_cast<double>(shape.left.rows + shape.right.rows); }
 inline double build_rows(JoinShape const& shape) { return static_cast<double>(shape.smaller_rows()); }
 inline double probe_rows(JoinShape const& shape) { return static_cast<double>(shape.larger_rows()); }
 inline double rows_of(JoinShape const& shape, Side side) { return static_cast<double>(shape.of(side).rows); }
-/// What a path builds on unless told: the smaller side, the right one of two equal ones.
+/// The build side unless a path is told: the smaller side, the right one of two equal ones.
 inline Side smaller_side(JoinShape const& shape) {
   return shape.left.rows < shape.right.rows ? Side::left : Side::right;
 }

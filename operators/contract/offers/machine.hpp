@@ -1,4 +1,4 @@
-// What queries can run on, as paths and planners see it.
+// The machine on which queries run, as paths and planners see it.
 #pragma once
 
 #include <cstdint>
@@ -22,7 +22,7 @@ struct DeviceFacts {
   bool is_software() const noexcept { return info->kind == DeviceKind::cpu; }
 };
 
-/// What queries can run on. Refers to the engine's devices.
+/// Devices and host on which queries can run. Refers to the engine's devices.
 struct Machine {
   std::vector<DeviceFacts> devices;
   std::optional<rates::HostRates> measured_host;  ///< nullopt: rates are assumed

@@ -1,4 +1,4 @@
-// What a path offers to do with a query: candidates, priced and sized.
+// Offers of paths for a query: candidates, priced and sized.
 #pragma once
 
 #include <cstddef>
@@ -84,7 +84,7 @@ struct Inquiry : Place {
 using JoinInquiry = Inquiry<JoinShape, JoinOptions>;
 using GroupByInquiry = Inquiry<GroupByShape, GroupByOptions>;
 
-/// What a path answers; `notes` are for the plan, whatever is chosen.
+/// A path's answer; `notes` are for the plan, whatever is chosen.
 template <class Offer>
 struct Offers {
   std::vector<Offer> list;

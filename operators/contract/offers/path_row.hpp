@@ -51,7 +51,7 @@ struct JoinRow {
 /// Joins without keys, whose shape has a condition in place of keys: slices are ranges of both tables, in place. A path
 /// without `offers` has no strategy for them.
 struct ConditionRow {
-  /// As of JoinRow.
+  /// Offers for a group-by, as JoinRow has them for joins.
   Result<JoinOffers> (*offers)(JoinInquiry const& inquiry) = nullptr;
   /// `condition` outlives the backend.
   Result<std::unique_ptr<ConditionBackend>> (*open)(OpenDevice* device, BackendOptions const& options,

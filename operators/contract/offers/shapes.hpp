@@ -1,4 +1,4 @@
-// What planners and paths know of the data of a query.
+// Facts that planners and paths know of a query's data.
 #pragma once
 
 #include <algorithm>
@@ -26,7 +26,7 @@ struct OutputShape {
   bool is_plain = true;    ///< may be carried through the partitioning as it is
   double cell_bytes = 0;   ///< of what is not plain: of a cell that partitioning may carry; 0: it may not
 
-  /// What carrying a value takes; 0: it cannot be carried.
+  /// Bytes that carrying a value takes; 0: it cannot be carried.
   double carried_bytes() const noexcept { return is_plain ? bytes : cell_bytes; }
 };
 

@@ -171,7 +171,7 @@ class ListStates {
   /// Calls use with what tells whether a word comes before another one.
   template <class Use>
   void with_better(Use const& use) const {
-    // Of words that are no entries of an order the compiler is to know it.
+    // The compiler is to know the bound where words are no entries of an order.
     if (bound_.least)
       use([order = order_](Word a, Word b) { return is_less(order, a, b); });
     else

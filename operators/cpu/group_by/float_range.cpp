@@ -119,7 +119,7 @@ Result<FloatRange> range_of(contract::WholeTable const& table, std::size_t colum
   return range;
 }
 
-/// Of the blocks from `first` on.
+/// The range of the blocks from `first` on.
 Result<FloatRange> range_of(contract::WholeTable const& table, std::size_t column, std::size_t first,
                             contract::WholeGroupByOptions const& options) {
   auto const blocks = std::span(table.blocks).subspan(first);

@@ -61,12 +61,13 @@ inline bool sums_floats(contract::StateRequest const& request) noexcept {
 /// with a carrier infinite.
 std::optional<FloatSplit> float_split(FixedPoint point, std::uint32_t mantissa_bits, std::int32_t unit);
 
-/// From all values, in parallel on the threads of the calling task arena; nullopt when a column has none. Phase
-/// reported: range. Errors: those of TableValues::read, cancelled.
+/// Finds the fixed points from all values, in parallel on the threads of the calling task arena; nullopt when a column
+/// has none. Phase reported: range. Errors: those of TableValues::read, cancelled.
 Result<std::optional<std::vector<FixedPoint>>> find_fixed_points(contract::WholeTable const& table,
                                                                  contract::WholeGroupByOptions const& options);
 
-/// From a few thousand values; nullopt when these already have none. Errors: those of TableValues::read.
+/// Guesses the fixed points from a few thousand values; nullopt when these already have none. Errors: those of
+/// TableValues::read.
 Result<std::optional<std::vector<FixedPoint>>> guess_fixed_points(contract::WholeTable const& table);
 
 /// Whether all values from block `first` on are where `points` have them. Otherwise as find_fixed_points.

@@ -25,7 +25,7 @@ struct Addressing {
   std::uint64_t slots = 0;  ///< direct: their number; else groups expected
 };
 
-/// What a table keeps of a group.
+/// The states that a table keeps of a group.
 struct GroupStates {
   std::vector<contract::StateRequest> requests;
   std::vector<FixedPoint> fixed_points;  ///< a request each
@@ -57,9 +57,9 @@ inline std::uint64_t kept_row_bytes(std::span<contract::StateRequest const> requ
   return bytes;
 }
 
-/// What lies side by side in the tables of a group-by: with the number of rows, where some column counts them, or where
-/// that is to tell which slots of direct addressing have a group and costs next to nothing. The same for all tables,
-/// which are merged.
+/// The sums that lie side by side in the tables of a group-by: with the number of rows, where some column counts them,
+/// or where that is to tell which slots of direct addressing have a group and costs next to nothing. The same for all
+/// tables, which are merged.
 inline std::vector<std::vector<Summed>> summed_lists(std::span<contract::StateRequest const> requests,
                                                      bool first_rows) {
   bool const is_wanted = std::ranges::any_of(requests, counts_rows);

@@ -109,7 +109,7 @@ Result<std::unique_ptr<contract::WholeGroupBy>> open_direct_groups(TableRows<Wor
 /// Most groups, over all tables, that one thread merges into one table.
 constexpr std::uint64_t kMergedGroups = std::uint64_t{1} << 17;
 
-/// All groups in one table, given in the order of their keys.
+/// Gives all groups of one table in the order of their keys.
 template <class Word>
 class MergedGroups final : public contract::WholeGroupBy {
  public:

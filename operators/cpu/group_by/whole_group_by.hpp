@@ -12,7 +12,7 @@
 
 namespace garuda::cpu {
 
-/// What grouping `table` takes in this path.
+/// Sizes of grouping `table` in this path.
 contract::WholeSizes whole_sizes(contract::WholeTable const& table);
 
 /// Bytes of a thread's hash table: it lies in the last-level cache beside those of a few other threads.

@@ -21,7 +21,7 @@ constexpr double kUniqueShare = 0.9;
 constexpr double kRunsBytes = 2.5;
 constexpr double kRunsShare = 2.2;
 constexpr double kDenseRunsShare = 1.1;
-/// What keys of 64 bits cost in a table, in keys of 32.
+/// Cost of keys of 64 bits in a table, in that of keys of 32.
 constexpr double kWideKeyShare = 1.25;
 /// Most slots a row, and slots beside, of a table that keys address directly; the same of one in a second-level cache,
 /// and its slots.
@@ -31,7 +31,7 @@ constexpr double kCachedFill = 32;
 constexpr double kCachedSlots = 1 << 18;
 /// Bits of a bitmap in a slot of such a table.
 constexpr double kBitsOfSlot = 32;
-/// What a probe row found, and bytes that marking a build row is worth.
+/// Bytes that a probe row's match takes, and that marking a build row is worth.
 constexpr double kFoundBytes = 4;
 /// A build row of a table that one thread makes for all lanes, for each other thread: its lines come out of their
 /// caches, and they wait (16 threads of an Intel Xeon, tables of 390 K rows, 2026-11-25: 13 ns a row).
@@ -141,7 +141,7 @@ bool is_shared(Tables const& tables, JoinStrategy const& strategy, double parts)
   return !strategy.by_bitmap && tables.build / parts > static_cast<double>(contract::kLaneTableRows);
 }
 
-/// What building takes, in builds of all tables by all threads at once: one thread builds a table. Lanes wait for
+/// Cost of building, in builds of all tables by all threads at once: one thread builds a table. Lanes wait for
 /// large ones, which are made one at a time; small ones are made by every lane that has a task of their partition.
 double build_shares(Tables const& tables, double parts, rates::HostRates const& host) {
   double const threads = host.threads;
