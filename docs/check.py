@@ -1,9 +1,11 @@
-"""Checks the pages: paragraphs, commit hashes, lengths, tables, records, links and what docs/tour.md mentions.
+"""Checks the pages: paragraphs, commit hashes, lengths, tables, records, links and what docs/tour.md mentions; and that
+comments have a subject.
 
     python3 docs/check.py      exit status 1 and a line a breach
 
 Paragraphs, hashes and lengths are those of README.md, CONTRIBUTING.md and docs/; docs/results and docs/reports, whose
-text is about measurements, and docs/lessons.md may name commits. Links are those of every page in the tree.
+text is about measurements, and docs/lessons.md may name commits. Links are those of every page in the tree. Comments are
+those of every source, docstrings included: none begins with "Of", "Those of" or "The same of".
 """
 
 from __future__ import annotations
@@ -34,6 +36,11 @@ HEADING = re.compile(r"^#{1,6} +(.+?) *$", re.MULTILINE)
 FILE = r"`(?P<file>[\w./-]+\.(?:hpp|cpp|cuh|cu|h|comp|vert|frag|glsl|py))`"
 MENTION = re.compile(FILE + r"(?::|,)? (?P<names>`[\w:~<>]+`(?:(?:, and|,| and|;)? `[\w:~<>]+`)*)")
 SOURCES = ("", "operators/")  # where a mentioned file may lie
+SUFFIXES = (".cpp", ".hpp", ".h", ".cu", ".cuh", ".comp", ".vert", ".frag", ".glsl", ".py", ".cmake", ".sh", ".c")
+# The marker of a comment or a docstring and the text behind it
+SLASHED = re.compile(r"(?P<before>.*?)(?P<mark>//[/!]?<?|/\*+)\s*(?P<text>.*)")
+HASHED = re.compile(r"(?P<before>.*?)(?P<mark>(?<![^\s])#|\"\"\")\s*(?P<text>.*)")
+SUBJECTLESS = re.compile(r"(?:Of|Those of|The same of)\b")
 
 
 def without_code(text: str) -> str:
@@ -111,6 +118,18 @@ def mention_breaches(name: str, text: str, root: pathlib.Path) -> Iterator[str]:
                     yield f"{name}: {found['file']} has no {function}"
 
 
+def comment_breaches(name: str, text: str) -> Iterator[str]:
+    """First lines of comments, those that trail code included, which have no subject."""
+    comment = HASHED if name.endswith((".py", ".cmake", ".sh")) else SLASHED
+    above = False  # whether the line above is nothing but a comment
+    for number, line in enumerate(text.splitlines(), 1):
+        found = comment.match(line)
+        alone = found is not None and not found["before"].strip()
+        if found and not (above and alone) and SUBJECTLESS.match(found["text"]):
+            yield f"{name}:{number}: a comment without a subject: {found['text']}"
+        above = alone and found["text"] != "" and found["mark"] != '"""'
+
+
 def table_breaches(root: pathlib.Path) -> Iterator[str]:
     for file in sorted((root / "docs/results").glob("*.json")):
         for fault in performance_tables.faults(json.loads(file.read_text("utf-8"))):
@@ -121,12 +140,17 @@ def table_breaches(root: pathlib.Path) -> Iterator[str]:
             yield f"{page.relative_to(root)}: tables differ from their records; run docs/performance_tables.py"
 
 
-def pages(root: pathlib.Path) -> dict[str, str]:
-    """Text of every page in the tree, by its path from the root."""
-    listed = subprocess.run(["git", "ls-files", "--cached", "--others", "--exclude-standard", "*.md"], cwd=root,
+def files(root: pathlib.Path, suffixes: tuple[str, ...]) -> dict[str, str]:
+    """Text of every file in the tree with one of the suffixes, by its path from the root."""
+    listed = subprocess.run(["git", "ls-files", "--cached", "--others", "--exclude-standard",
+                             *(f"*{suffix}" for suffix in suffixes)], cwd=root,
                             capture_output=True, text=True, check=False)  # fmt: skip
-    names = listed.stdout.split() or [str(page.relative_to(root)) for page in performance_tables.pages()]
-    return {name: (root / name).read_text("utf-8") for name in sorted(names) if (root / name).is_file()}
+    return {name: (root / name).read_text("utf-8") for name in sorted(listed.stdout.split()) if (root / name).is_file()}
+
+
+def pages(root: pathlib.Path) -> dict[str, str]:
+    return files(root, (".md",)) or {str(page.relative_to(root)): page.read_text("utf-8")
+                                     for page in performance_tables.pages()}  # fmt: skip
 
 
 def breaches(root: pathlib.Path) -> list[str]:
@@ -138,6 +162,8 @@ def breaches(root: pathlib.Path) -> list[str]:
             found += shape_breaches(name, text)
         if name == "docs/tour.md":
             found += mention_breaches(name, text, root)
+    for name, text in files(root, SUFFIXES).items():
+        found += comment_breaches(name, text)
     return found
 
 

@@ -1,4 +1,4 @@
-"""docs/check.py: the pages are in shape, and a breach of each kind is named."""
+"""docs/check.py: pages and comments are in shape, and a breach of each kind is named."""
 
 import json
 import pathlib
@@ -13,7 +13,7 @@ import check  # noqa: E402
 import performance_tables  # noqa: E402
 
 
-def test_the_pages_are_in_shape():
+def test_pages_and_comments_are_in_shape():
     run = subprocess.run([sys.executable, ROOT / "docs/check.py"], capture_output=True, text=True)
     assert run.returncode == 0, run.stdout + run.stderr
 
@@ -71,6 +71,28 @@ def test_mentions(tmp_path, text, breach):
     (folder / "join.hpp").write_text("struct Join { void begin(); };")
     found = list(check.mention_breaches("docs/tour.md", text, tmp_path))
     assert found == [] if breach is None else len(found) == 1 and breach in found[0]
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "line"),
+    [
+        ("a.hpp", "/// Rows of both sides.\n/// Of a join.\nint rows;", None),
+        ("a.hpp", "/// Often asked for.\nint rows;\n// Offsets of rows.", None),
+        ("a.hpp", "\n/// Of both sides.\nint rows;", 2),
+        ("a.cpp", "// Those of a side.", 1),
+        ("a.comp", "int rows;\n    // The same of keys.", 2),
+        ("a.h", "int a;  /* Of a file. */", 1),
+        ("a.cu", "int a;  ///< Of a file.\nint b;", 1),
+        ("a.hpp", "int a;  // rows\n// Of columns:\nint b;", 2),
+        ("a.py", 'def rows():\n    ' + '""' + '"Of both sides."' + '""', 2),
+        ("a.py", "a = 1  " + "# The same of keys", 1),
+        ("a.py", "# Rows,\n# of both sides", None),
+        ("a.sh", "if true; then\n  " + "# Those of a side\nfi", 2),
+    ],
+)  # fmt: skip
+def test_comments(name, text, line):
+    found = list(check.comment_breaches(name, text))
+    assert found == [] if line is None else len(found) == 1 and found[0].startswith(f"{name}:{line}: a comment without")
 
 
 RECORD = {
