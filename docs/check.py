@@ -84,8 +84,9 @@ def shape_breaches(name: str, text: str) -> Iterator[str]:
     most = MOST_LINES.get(name, MOST_LINES_OF_USING if name.startswith("docs/using/") else None)
     if most is not None and len(text.splitlines()) > most:
         yield f"{name}: {len(text.splitlines())} lines; {most} at most"
-    if name == "docs/design.md" and len(text.split()) > MOST_WORDS_OF_DESIGN:
-        yield f"{name}: {len(text.split())} words; {MOST_WORDS_OF_DESIGN} at most"
+    words = len(performance_tables.MARKED.sub("", text).split())
+    if name == "docs/design.md" and words > MOST_WORDS_OF_DESIGN:
+        yield f"{name}: {words} words beside tables that a script prints; {MOST_WORDS_OF_DESIGN} at most"
 
 
 def link_breaches(name: str, text: str, root: pathlib.Path) -> Iterator[str]:

@@ -129,7 +129,8 @@ def caption(record: dict, figures: list[dict], link: str) -> str:
                   for name, version in record.get("rivals", {}).items()),
     ]  # fmt: skip
     command = f" `{record['command']}`." if "command" in record else ""
-    return f"**{record['title']}.** {'; '.join(filter(None, said))}.{command} [Record]({link})."
+    about = f" {'; '.join(filter(None, said))}." if any(said) else ""
+    return f"**{record['title']}.**{about}{command} [Record]({link})."
 
 
 def table(name: str, page: pathlib.Path, *, whole: bool = False) -> str:
