@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "core/stopwatch.hpp"
-#include "vk_runtime/device/process_end.hpp"
+#include "vk_runtime/device/driver.hpp"
 
 namespace garuda::cli {
 

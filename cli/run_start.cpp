@@ -5,9 +5,9 @@
 
 #include "cli/file_commands.hpp"
 #include "cli/terminal/standard_streams.hpp"
-#include "core/buffer_ceiling.hpp"
 #include "core/os/memory.hpp"
-#include "operators/run/host_memory.hpp"
+#include "core/shortage.hpp"
+#include "operators/run/query_run.hpp"
 
 namespace garuda::cli {
 namespace {

@@ -8,9 +8,9 @@
 #include <new>
 #include <utility>
 
-#include "core/buffer_ceiling.hpp"
 #include "core/kept_memory.hpp"
 #include "core/os/memory.hpp"
+#include "core/shortage.hpp"
 
 // Sanitizers watch the bounds of what comes from the heap, not of mappings.
 #if defined(__has_feature)

@@ -1,6 +1,8 @@
-// Parallel loops that can be cancelled between blocks. Whoever includes this links TBB::tbb.
+// Parallel loops that can be cancelled between blocks, and how many threads take them. Whoever includes this links
+// TBB::tbb.
 #pragma once
 
+#include <fmt/format.h>
 #include <oneapi/tbb/blocked_range.h>
 #include <oneapi/tbb/parallel_for.h>
 #include <oneapi/tbb/partitioner.h>
@@ -12,6 +14,7 @@
 
 #include "garuda/control.hpp"
 #include "garuda/error.hpp"
+#include "garuda/run.hpp"
 
 namespace garuda {
 
@@ -68,6 +71,18 @@ Result<void> for_each_block_in_turn(std::size_t count, Control const* control, B
         oneapi::tbb::simple_partitioner{});
   });
   return check_cancelled(control);
+}
+
+/// Errors: usage for more threads than a call takes.
+inline Result<void> check_threads(std::uint32_t threads) {
+  if (threads <= kMostThreads) return {};
+  return fail(ErrorCode::usage, fmt::format("threads must be at most {}: {}", kMostThreads, threads));
+}
+
+/// An option's number of threads as a task arena takes it; 0: as many as the process may have. Requires: it passed
+/// check_threads, for an arena has a slot a thread.
+inline int arena_threads(std::uint32_t threads) noexcept {
+  return threads == 0 ? oneapi::tbb::task_arena::automatic : static_cast<int>(threads);
 }
 
 }  // namespace garuda

@@ -13,7 +13,7 @@
 #include <utility>
 #include <vector>
 
-#include "core/arena_threads.hpp"
+#include "core/parallel_blocks.hpp"
 
 namespace garuda::io {
 namespace {

@@ -7,8 +7,8 @@
 #include <utility>
 
 #include "core/buffer.hpp"
-#include "core/buffer_ceiling.hpp"
 #include "core/kept_memory.hpp"
+#include "core/shortage.hpp"
 
 namespace garuda::io {
 namespace {

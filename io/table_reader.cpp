@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "core/arena_threads.hpp"
+#include "core/parallel_blocks.hpp"
 #include "io/columns/file_columns.hpp"
 #include "io/columns/file_rows.hpp"
 #include "io/columns/stored_types.hpp"

@@ -14,7 +14,7 @@
 #include "core/buffer.hpp"
 #include "core/os/processor.hpp"
 #include "core/parallel_blocks.hpp"
-#include "operators/run/host_memory.hpp"
+#include "operators/run/query_run.hpp"
 
 namespace garuda::report {
 namespace {

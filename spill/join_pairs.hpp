@@ -9,7 +9,7 @@
 #include "garuda/control.hpp"
 #include "garuda/error.hpp"
 #include "garuda/table.hpp"
-#include "operators/run/run_recorder.hpp"
+#include "operators/run/query_run.hpp"
 #include "spill/file_join.hpp"
 #include "spill/join_blocks.hpp"
 #include "spill/memory_share.hpp"

@@ -11,7 +11,7 @@
 #include "garuda/control.hpp"
 #include "garuda/plan.hpp"
 #include "garuda/run.hpp"
-#include "operators/run/run_recorder.hpp"
+#include "operators/run/query_run.hpp"
 
 namespace garuda::spill {
 

@@ -10,7 +10,7 @@
 #include <span>
 #include <utility>
 
-#include "core/arena_threads.hpp"
+#include "core/parallel_blocks.hpp"
 #include "keys/codes/attribute_reader.hpp"
 #include "keys/numbering/mix.hpp"
 #include "operators/materialize/gather.hpp"

@@ -9,7 +9,7 @@
 #include "garuda/control.hpp"
 #include "garuda/error.hpp"
 #include "io/arrow_bridge.hpp"
-#include "operators/run/run_recorder.hpp"
+#include "operators/run/query_run.hpp"
 #include "spill/spill_file.hpp"
 
 namespace garuda::spill {

@@ -11,7 +11,7 @@
 #include "garuda/control.hpp"
 #include "garuda/error.hpp"
 #include "garuda/table.hpp"
-#include "operators/run/run_recorder.hpp"
+#include "operators/run/query_run.hpp"
 #include "spill/dictionary_columns.hpp"
 #include "spill/row_partitioner.hpp"
 #include "spill/spill_file.hpp"

@@ -1,6 +1,6 @@
 #include "vk_runtime/executables.hpp"
 
-#include "vk_runtime/result.hpp"
+#include "vk_runtime/device/driver.hpp"
 
 namespace garuda::vk {
 namespace {

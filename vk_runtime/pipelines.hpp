@@ -16,7 +16,6 @@
 #include "garuda/error.hpp"
 #include "vk_runtime/device/device.hpp"
 #include "vk_runtime/shader_code.hpp"
-#include "vk_runtime/specialized_code.hpp"
 #include "vk_runtime/unique.hpp"
 
 namespace garuda::vk {

@@ -15,9 +15,9 @@
 
 #include "bench/workloads/random.hpp"
 #include "bench/workloads/words.hpp"
-#include "core/arena_threads.hpp"
 #include "core/buffer.hpp"
 #include "core/kept_memory.hpp"
+#include "core/parallel_blocks.hpp"
 #include "core/stopwatch.hpp"
 #include "operators/calibrate/copy_rates.hpp"
 #include "partition/radix_partition.hpp"

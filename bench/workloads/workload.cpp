@@ -6,7 +6,7 @@
 #include <cmath>
 #include <utility>
 
-#include "operators/run/host_memory.hpp"
+#include "operators/run/query_run.hpp"
 
 namespace garuda::bench {
 namespace {

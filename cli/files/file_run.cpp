@@ -9,7 +9,7 @@
 #include "cli/files/preview.hpp"
 #include "cli/interrupt.hpp"
 #include "cli/terminal/terminal.hpp"
-#include "core/buffer_ceiling.hpp"
+#include "core/shortage.hpp"
 #include "io/row_format.hpp"
 #include "operators/contract/sizing.hpp"
 #include "operators/materialize/viewed_result.hpp"

@@ -9,7 +9,7 @@
 #include <array>
 #include <utility>
 
-#include "core/arena_threads.hpp"
+#include "core/parallel_blocks.hpp"
 
 namespace garuda::io {
 namespace {

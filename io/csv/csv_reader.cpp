@@ -10,7 +10,7 @@
 #include <optional>
 #include <utility>
 
-#include "core/arena_threads.hpp"
+#include "core/parallel_blocks.hpp"
 #include "io/csv/csv_faults.hpp"
 #include "io/csv/csv_source.hpp"
 #include "io/file_reader.hpp"

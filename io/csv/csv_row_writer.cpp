@@ -5,7 +5,7 @@
 
 #include <utility>
 
-#include "core/arena_threads.hpp"
+#include "core/parallel_blocks.hpp"
 #include "io/columns/stored_types.hpp"
 #include "io/columns/view_columns.hpp"
 #include "io/row_writer.hpp"

@@ -1,7 +1,7 @@
 // Arrow IPC files (Feather version 2). Whole ones are mapped: buffers that are not compressed stay where they are.
 #include <utility>
 
-#include "core/buffer_ceiling.hpp"
+#include "core/shortage.hpp"
 #include "io/columns/row_bytes.hpp"
 #include "io/file_reader.hpp"
 #include "io/ipc/file_mapping.hpp"

@@ -12,7 +12,7 @@
 #include <span>
 #include <utility>
 
-#include "core/arena_threads.hpp"
+#include "core/parallel_blocks.hpp"
 #include "io/parquet/flat_columns.hpp"
 #include "io/parquet/parquet_decimals.hpp"
 

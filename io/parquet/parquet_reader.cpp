@@ -3,7 +3,7 @@
 #include <numeric>
 #include <utility>
 
-#include "core/buffer_ceiling.hpp"
+#include "core/shortage.hpp"
 #include "io/file_reader.hpp"
 #include "io/parquet/chunk_pages.hpp"
 #include "io/parquet/flat_columns.hpp"

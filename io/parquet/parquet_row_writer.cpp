@@ -6,7 +6,7 @@
 #include <new>
 #include <utility>
 
-#include "core/arena_threads.hpp"
+#include "core/parallel_blocks.hpp"
 #include "io/columns/row_bytes.hpp"
 #include "io/columns/stored_types.hpp"
 #include "io/parquet/parquet_file.hpp"

@@ -7,7 +7,7 @@
 #include <iterator>
 #include <utility>
 
-#include "core/arena_threads.hpp"
+#include "core/parallel_blocks.hpp"
 #include "io/columns/file_rows.hpp"
 #include "io/file_format.hpp"
 

@@ -12,8 +12,8 @@
 #include <string_view>
 #include <utility>
 
-#include "core/arena_threads.hpp"
 #include "core/kept_memory.hpp"
+#include "core/parallel_blocks.hpp"
 #include "operators/calibrate/background_calibration.hpp"
 #include "operators/calibrate/device_rates.hpp"
 #include "operators/calibrate/group_by_timing.hpp"
@@ -31,7 +31,6 @@
 #include "operators/resolve/group_by_columns.hpp"
 #include "operators/resolve/join_columns.hpp"
 #include "operators/resolve/tuning_text.hpp"
-#include "operators/run/host_memory.hpp"
 #include "operators/run/query_run.hpp"
 #include "operators/vulkan/vulkan_devices.hpp"
 

@@ -8,7 +8,6 @@
 #include <utility>
 #include <vector>
 
-#include "core/arena_threads.hpp"
 #include "core/parallel_blocks.hpp"
 
 namespace garuda::engine {

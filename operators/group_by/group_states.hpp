@@ -8,7 +8,7 @@
 #include "garuda/error.hpp"
 #include "operators/contract/group_by_kernel.hpp"
 #include "operators/resolve/group_by_columns.hpp"
-#include "operators/run/run_recorder.hpp"
+#include "operators/run/query_run.hpp"
 
 namespace garuda::group_by {
 

@@ -15,7 +15,7 @@
 #include "operators/materialize/row_bytes.hpp"
 #include "operators/plan/path_choice.hpp"
 #include "operators/plan/paths.hpp"
-#include "operators/run/host_memory.hpp"
+#include "operators/run/query_run.hpp"
 
 namespace garuda::group_by {
 namespace {

@@ -6,7 +6,7 @@
 #include <chrono>
 #include <utility>
 
-#include "operators/run/host_memory.hpp"
+#include "operators/run/query_run.hpp"
 
 namespace garuda::join {
 namespace {

@@ -17,7 +17,7 @@
 #include "operators/plan/key_statistics.hpp"
 #include "operators/plan/path_choice.hpp"
 #include "operators/plan/paths.hpp"
-#include "operators/run/host_memory.hpp"
+#include "operators/run/query_run.hpp"
 
 namespace garuda::join {
 namespace {

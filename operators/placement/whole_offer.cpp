@@ -1,7 +1,7 @@
 #include "operators/placement/whole_offer.hpp"
 
 #include "operators/compute/primitives/compute_tuning.hpp"
-#include "operators/run/host_memory.hpp"
+#include "operators/run/query_run.hpp"
 #include "operators/vulkan/vulkan_devices.hpp"
 
 namespace garuda::placement {

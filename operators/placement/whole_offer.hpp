@@ -18,7 +18,7 @@
 #include "operators/device/column_upload.hpp"
 #include "operators/device/device_table.hpp"
 #include "operators/resolve/join_request.hpp"
-#include "operators/run/run_recorder.hpp"
+#include "operators/run/query_run.hpp"
 #include "vk_runtime/memory/copy_team.hpp"
 
 namespace garuda::placement {

@@ -6,7 +6,7 @@
 #include <chrono>
 #include <cstring>
 
-#include "operators/vulkan/settled.hpp"
+#include "operators/vulkan/submissions.hpp"
 
 namespace garuda::vulkan {
 namespace {

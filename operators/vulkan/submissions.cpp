@@ -4,7 +4,6 @@
 #include <cmath>
 #include <utility>
 
-#include "operators/vulkan/settled.hpp"
 #include "shaders/shared/pass_layout.h"
 
 namespace garuda::vulkan {

@@ -9,9 +9,9 @@
 #include <vector>
 
 #include "operators/vulkan/column_copies.hpp"
+#include "vk_runtime/device/device_traits.hpp"
+#include "vk_runtime/device/driver.hpp"
 #include "vk_runtime/device/instance.hpp"
-#include "vk_runtime/device/process_end.hpp"
-#include "vk_runtime/device/usable_device.hpp"
 #include "vk_runtime/memory/pinned_memory.hpp"
 
 namespace garuda::vulkan {

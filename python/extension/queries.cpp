@@ -14,7 +14,7 @@
 #include <utility>
 #include <vector>
 
-#include "core/arena_threads.hpp"
+#include "core/parallel_blocks.hpp"
 #include "garuda/arrow_c.hpp"
 #include "garuda/group_states.hpp"
 #include "python/extension/capsules.hpp"

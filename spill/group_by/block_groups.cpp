@@ -13,7 +13,7 @@
 #include <utility>
 #include <vector>
 
-#include "core/arena_threads.hpp"
+#include "core/parallel_blocks.hpp"
 #include "io/parquet/table_blocks.hpp"
 #include "spill/group_by/partial_groups.hpp"
 #include "spill/memory_share.hpp"

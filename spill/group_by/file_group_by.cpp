@@ -4,7 +4,7 @@
 
 #include <utility>
 
-#include "core/buffer_ceiling.hpp"
+#include "core/shortage.hpp"
 #include "operators/contract/sizing.hpp"
 #include "spill/group_by/block_groups.hpp"
 #include "spill/group_by/group_parts.hpp"

@@ -10,7 +10,7 @@
 #include "operators/compute/join/rows_join.hpp"
 #include "operators/compute/primitives/radix_side.hpp"
 #include "shaders/embedded.hpp"
-#include "vk_runtime/specialized_code.hpp"
+#include "vk_runtime/shader_code.hpp"
 #include "vk_runtime/spirv.hpp"
 
 namespace garuda::compute {

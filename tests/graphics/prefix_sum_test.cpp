@@ -1,5 +1,5 @@
 // The device's prefix sum on synthetic counts, past 2^32.
-#include "operators/graphics/join/prefix_sum.hpp"
+#include "operators/graphics/join/kernel_context.hpp"
 
 #include <gtest/gtest.h>
 
@@ -7,7 +7,6 @@
 #include <numeric>
 #include <random>
 
-#include "operators/graphics/join/kernel_context.hpp"
 #include "tests/graphics/graphics_problem.hpp"
 
 namespace garuda::graphics {

@@ -1,5 +1,5 @@
 // One run's report of several: sums are added, greatest values stay greatest values.
-#include "operators/run/run_recorder.hpp"
+#include "operators/run/query_run.hpp"
 
 #include <gtest/gtest.h>
 

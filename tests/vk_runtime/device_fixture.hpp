@@ -12,8 +12,8 @@
 #include "tests/test_run.hpp"
 #include "tests/unwrap.hpp"
 #include "vk_runtime/device/device.hpp"
+#include "vk_runtime/device/device_traits.hpp"
 #include "vk_runtime/device/instance.hpp"
-#include "vk_runtime/device/usable_device.hpp"
 #include "vk_runtime/lane.hpp"
 
 namespace garuda::vk {

@@ -1,4 +1,4 @@
-#include "vk_runtime/device/usable_device.hpp"
+#include "vk_runtime/device/device_traits.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -11,7 +11,7 @@
 #include <string_view>
 #include <utility>
 
-#include "vk_runtime/device/usable_device.hpp"
+#include "vk_runtime/device/device_traits.hpp"
 #include "vk_runtime/memory/pinned_memory.hpp"
 
 namespace garuda::vk {

@@ -12,10 +12,10 @@
 
 #include "garuda/error.hpp"
 #include "vk_runtime/device/device_traits.hpp"
+#include "vk_runtime/device/driver.hpp"
 #include "vk_runtime/device/instance.hpp"
 #include "vk_runtime/memory/memory_pool.hpp"
 #include "vk_runtime/pace.hpp"
-#include "vk_runtime/result.hpp"
 #include "vk_runtime/unique.hpp"
 
 namespace garuda::vk {

@@ -4,6 +4,7 @@
 #include <array>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -224,5 +225,9 @@ std::uint64_t default_max_points_per_submission(DeviceType type) noexcept;
 /// Fills the derived members (missing_optional, quirks, timestamps_reliable, max_points_per_submission, unified_memory)
 /// from the queried ones. Pure.
 void derive_traits(DeviceTraits& traits);
+
+/// Why garuda cannot run on a device at all, or nothing when it can: Vulkan 1.3, the required features, a queue family
+/// with graphics and compute, the formats of the graphics path, required limits.
+std::optional<std::string> unusable_reason(DeviceTraits const& traits);
 
 }  // namespace garuda::vk

@@ -8,8 +8,7 @@
 #include <string_view>
 #include <utility>
 
-#include "vk_runtime/device/loader.hpp"
-#include "vk_runtime/result.hpp"
+#include "vk_runtime/device/driver.hpp"
 
 namespace garuda::vk {
 namespace {

@@ -6,7 +6,7 @@
 #include <bit>
 #include <utility>
 
-#include "vk_runtime/result.hpp"
+#include "vk_runtime/device/driver.hpp"
 
 namespace garuda::vk {
 namespace {

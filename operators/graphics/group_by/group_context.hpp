@@ -8,7 +8,7 @@
 #include "operators/contract/stats_sink.hpp"
 #include "operators/graphics/group_by/group_by_choice.hpp"
 #include "operators/graphics/group_by/group_by_pipelines.hpp"
-#include "operators/graphics/join/prefix_sum.hpp"
+#include "operators/graphics/join/kernel_context.hpp"
 #include "operators/vulkan/group_slice.hpp"
 #include "shaders/shared/group_by_layout.h"
 

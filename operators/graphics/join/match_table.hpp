@@ -8,7 +8,6 @@
 #include "operators/contract/join_kernel.hpp"
 #include "operators/graphics/join/hash_stack.hpp"
 #include "operators/graphics/join/kernel_context.hpp"
-#include "operators/graphics/join/prefix_sum.hpp"
 #include "operators/graphics/join/run_table.hpp"
 #include "operators/graphics/join/slice_side.hpp"
 #include "vk_runtime/memory/memory.hpp"

@@ -6,7 +6,6 @@
 
 #include "garuda/error.hpp"
 #include "operators/graphics/join/kernel_context.hpp"
-#include "operators/graphics/join/prefix_sum.hpp"
 #include "operators/graphics/join/slice_side.hpp"
 #include "vk_runtime/memory/memory.hpp"
 

@@ -1,6 +1,10 @@
-#include "vk_runtime/result.hpp"
+#include "vk_runtime/device/driver.hpp"
 
 #include <fmt/format.h>
+
+#include <atomic>
+#include <mutex>
+#include <vector>
 
 namespace garuda::vk {
 
@@ -47,6 +51,45 @@ Result<void> check(VkResult result, std::string_view call) {
                       result == VK_ERROR_OUT_OF_POOL_MEMORY || result == VK_ERROR_FRAGMENTED_POOL;
   return fail(memory ? ErrorCode::out_of_memory : ErrorCode::device_failure,
               fmt::format("{} failed: {} ({})", call, vk_result_name(result), static_cast<int>(result)));
+}
+
+namespace {
+
+Result<void> open_loader() {
+  if (volkInitialize() != VK_SUCCESS) {
+    return fail(ErrorCode::no_device, "no Vulkan loader on this machine (libvulkan.so.1 was not found)");
+  }
+  std::uint32_t const version = volkGetInstanceVersion();
+  if (version < VK_API_VERSION_1_3) {
+    return fail(ErrorCode::no_device, fmt::format("the Vulkan loader is older than 1.3: {}.{}",
+                                                  VK_API_VERSION_MAJOR(version), VK_API_VERSION_MINOR(version)));
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<void> load_vulkan() {
+  static Result<void> const outcome = open_loader();
+  return outcome;
+}
+
+std::uint32_t loader_api_version() { return volkGetInstanceVersion(); }
+
+namespace {
+
+std::atomic<bool> are_left{false};
+
+}  // namespace
+
+void leave_devices_to_process_end() noexcept { are_left = true; }
+bool devices_are_left() noexcept { return are_left; }
+
+void remember_left(void const* object) {
+  static std::mutex mutex;
+  static auto& left = *new std::vector<void const*>;  // never destroyed
+  std::lock_guard const lock(mutex);
+  left.push_back(object);
 }
 
 }  // namespace garuda::vk
