@@ -14,7 +14,7 @@
 #include "bench/workloads/table_builder.hpp"
 #include "operators/compute/group_by/column_group_by.hpp"
 #include "operators/compute/join/resident_join.hpp"
-#include "operators/compute/join/resident_join_ways.hpp"
+#include "operators/compute/join/resident_join_strategies.hpp"
 #include "operators/compute/primitives/device_primitives.hpp"
 #include "operators/rates/calibrations.hpp"
 
@@ -80,7 +80,7 @@ class ComputePath final : public ResidentPath {
     shape.key_bytes = 4.0 * left_rows.keys.words;
     shape.matches = static_cast<double>(expected_rows);
     GARUDA_TRY_ASSIGN(shape.asked, join_tuning_);
-    GARUDA_TRY_ASSIGN(auto const ways, compute::resident_join_ways(shape, rates(), bench_->tuning()));
+    GARUDA_TRY_ASSIGN(auto const ways, compute::resident_join_strategies(shape, rates(), bench_->tuning()));
     auto const& way = ways.front();
     GARUDA_TRY_ASSIGN(auto created, compute::ResidentJoin::create(bench_->context(), std::move(left_rows),
                                                                   std::move(right_rows), expected_rows, way));

@@ -26,7 +26,7 @@ Result<std::uint64_t> time_run(resolve::GroupByRequest request) {
 }
 
 /// Nanoseconds of the fastest of `samples` runs.
-Result<std::uint64_t> fastest_of(TableView table, GroupWay const& way, int samples, std::uint32_t threads,
+Result<std::uint64_t> fastest_of(TableView table, GroupStrategy const& way, int samples, std::uint32_t threads,
                                  contract::DeviceSet& devices, Control const& control) {
   GroupBySpec spec;
   spec.keys = {"key"};

@@ -279,11 +279,11 @@ class HostMeasurement {
   Result<void> group() {
     time_.report("grouping");
     // Many of a few rows: their threads wake up, or do not, within what they take.
-    GroupWay const few_rows{Grouping::direct, true};
+    GroupStrategy const few_rows{Grouping::direct, true};
     GARUDA_TRY_ASSIGN(auto const query_ns, group_by_({kFewRows, kFewRows, std::span(&few_rows, 1), kFewRowQueries}));
     rates_.query_ns = std::max(static_cast<double>(query_ns.front()), 1.0);
     // Distinct keys alone last: they have no time of a row a group.
-    constexpr std::array<GroupWay, 4> kWays{
+    constexpr std::array<GroupStrategy, 4> kWays{
         {{Grouping::direct, true}, {Grouping::local, true}, {Grouping::partitioned, true}, {Grouping::direct, false}}};
     std::array<GroupTimes, kWays.size()> times;
     for (int round = 0; round == 0 || (round < kGroupRounds && !time_.is_late(share_)); ++round)
@@ -311,7 +311,7 @@ class HostMeasurement {
 
   /// Times each of `ways` and keeps what is faster in `kept(times[i])`.
   template <class Kept>
-  Result<void> time_groups(std::uint64_t groups, std::uint64_t rows, std::span<GroupWay const> ways,
+  Result<void> time_groups(std::uint64_t groups, std::uint64_t rows, std::span<GroupStrategy const> ways,
                            std::span<GroupTimes> times, Kept const& kept) {
     GARUDA_TRY(time_.check());
     GARUDA_TRY_ASSIGN(auto const ns, group_by_({rows, groups, ways, time_.is_late(share_) ? 1 : kSamplesOfARound}));

@@ -14,7 +14,7 @@
 namespace garuda::calibrate {
 
 /// A way to group a table on the CPU path.
-struct GroupWay {
+struct GroupStrategy {
   Grouping grouping = Grouping::automatic;
   bool sum = false;  ///< of one int64 column; else distinct keys alone
 };
@@ -22,7 +22,7 @@ struct GroupWay {
 struct TimedGroups {
   std::uint64_t rows = 0;
   std::uint64_t groups = 1;  ///< that rows draw from, evenly
-  std::span<GroupWay const> ways;
+  std::span<GroupStrategy const> ways;
   int samples = 1;  ///< timed runs a way, of which the fastest counts
 };
 /// Runs each way once before its samples, and returns the nanoseconds of the fastest of each. The operator is above

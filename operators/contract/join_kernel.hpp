@@ -53,7 +53,7 @@ class JoinKernel {
   /// When it is known after `count` that no probe row has several matches, in the order of these rows the build row of
   /// each, + 1, or 0 without a match: what `pairs` would enumerate, without the pairs. Empty when it is not known.
   /// Valid as long as the kernel.
-  virtual std::span<std::uint32_t const> sole_matches() const { return {}; }
+  virtual std::span<std::uint32_t const> unique_matches() const { return {}; }
 
   /// Returns the rows of `side` that have a match, found without enumerating pairs: ceil(rows / 64) words, unused bits
   /// 0.

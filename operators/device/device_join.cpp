@@ -95,7 +95,7 @@ Result<std::uint64_t> count_matched(compute::ComputeContext& context, MarkedRows
 
 /// Counts the rows of both sides of a bitmap's join, of which the build side has no key twice.
 Result<std::uint64_t> count_by_bitmap(compute::ComputeContext& context, MovedSides const& sides,
-                                      compute::ResidentJoinWay const& way, Control const& control) {
+                                      compute::ResidentJoinStrategy const& way, Control const& control) {
   auto const build = *way.build;
   auto const probe = other_side(build);
   GARUDA_TRY_ASSIGN(auto const marked, mark_by_bitmap(context, sides, build, way, control));
@@ -116,7 +116,7 @@ Result<std::uint64_t> count_by_bitmap(compute::ComputeContext& context, MovedSid
 /// Makes rows of pairs, then unmatched rows; the result's columns become `result`'s, or with nullptr rows are only
 /// counted. Returns their number.
 Result<std::uint64_t> join_pairs(compute::ComputeContext& context, MovedSides const& sides, std::uint64_t expected_rows,
-                                 compute::ResidentJoinWay const& way, Control const& control,
+                                 compute::ResidentJoinStrategy const& way, Control const& control,
                                  DeviceTableState* result) {
   if (way.method == JoinMethod::bitmap) return count_by_bitmap(context, sides, way, control);
   GARUDA_TRY_ASSIGN(auto const joinable, JoinableSides::create(context, sides, way, control));
@@ -149,7 +149,7 @@ Result<std::uint64_t> join_pairs(compute::ComputeContext& context, MovedSides co
 /// Makes the result of a join without pairs, or counts it: left rows and nothing else, which need no marks where all of
 /// them are counted.
 Result<std::uint64_t> join_marks(compute::ComputeContext& context, MovedSides const& sides,
-                                 compute::ResidentJoinWay const& way, Control const& control,
+                                 compute::ResidentJoinStrategy const& way, Control const& control,
                                  DeviceTableState* result) {
   if (result == nullptr && !way.marks.left) return sides.left.rows().rows;
   GARUDA_TRY_ASSIGN(auto const left, mark_left(context, sides, way, control));
@@ -177,7 +177,7 @@ Result<std::unique_ptr<compute::ComputeLane>> open_lane(resolve::JoinRequest con
 
 /// Joins, or with nullptr for `result` counts. Returns the number of rows.
 Result<std::uint64_t> join_sides(resolve::JoinRequest const& request, MovedSides const& sides,
-                                 compute::ResidentJoinWay const& way, contract::StatsSink& stats,
+                                 compute::ResidentJoinStrategy const& way, contract::StatsSink& stats,
                                  DeviceTableState* result) {
   GARUDA_TRY_ASSIGN(auto const lane, open_lane(request, &stats));
   auto& context = lane->context();
@@ -252,7 +252,7 @@ Result<void> look_at_keys(resolve::JoinRequest const& request, rates::DeviceRate
     if (!is_open || is_decided) continue;
     auto hoped = shape;  // where neither side has a key twice, nothing is looked up both ways
     hoped.left.is_unique = hoped.right.is_unique = true;
-    GARUDA_TRY_ASSIGN(auto const ways, compute::resident_join_ways(hoped, rates, tuning));
+    GARUDA_TRY_ASSIGN(auto const ways, compute::resident_join_strategies(hoped, rates, tuning));
     if (ways.front().method != JoinMethod::bitmap) continue;
     GARUDA_TRY_ASSIGN(own.is_unique,
                       has_unique_values(sides.of(side).table(), sides.of(side).key_column(), request.options.control));
@@ -268,7 +268,7 @@ Result<double> sample_matches(resolve::JoinRequest const& request) {
 }
 
 Result<std::unique_ptr<JoinResult>> join_device_tables(resolve::JoinRequest const& request, Plan plan,
-                                                       compute::ResidentJoinWay const& way,
+                                                       compute::ResidentJoinStrategy const& way,
                                                        std::unique_ptr<run::QueryRun> run) {
   GARUDA_TRY_ASSIGN(auto sides, moved_sides(request, false));
   auto result = std::make_unique<DeviceTableState>();
@@ -282,7 +282,7 @@ Result<std::unique_ptr<JoinResult>> join_device_tables(resolve::JoinRequest cons
   return std::make_unique<DeviceResult>(DeviceTable(std::move(result)), std::move(plan), options, std::move(run));
 }
 
-Result<std::uint64_t> count_device_tables(resolve::JoinRequest const& request, compute::ResidentJoinWay const& way,
+Result<std::uint64_t> count_device_tables(resolve::JoinRequest const& request, compute::ResidentJoinStrategy const& way,
                                           contract::StatsSink& stats) {
   GARUDA_TRY_ASSIGN(auto const sides, moved_sides(request, true));
   return join_sides(request, sides, way, stats, nullptr);

@@ -5,7 +5,7 @@
 
 #include "garuda/error.hpp"
 #include "garuda/join.hpp"
-#include "operators/compute/join/resident_join_ways.hpp"
+#include "operators/compute/join/resident_join_strategies.hpp"
 #include "operators/contract/stats_sink.hpp"
 #include "operators/resolve/join_request.hpp"
 #include "operators/run/query_run.hpp"
@@ -30,11 +30,11 @@ Result<double> sample_matches(resolve::JoinRequest const& request);
 
 /// Joins. Blocks; the result's rows are on the device until they are read. Errors: those of Engine::join.
 Result<std::unique_ptr<JoinResult>> join_device_tables(resolve::JoinRequest const& request, Plan plan,
-                                                       compute::ResidentJoinWay const& way,
+                                                       compute::ResidentJoinStrategy const& way,
                                                        std::unique_ptr<run::QueryRun> run);
 
 /// The number of rows; no pair is enumerated. Errors: as above.
-Result<std::uint64_t> count_device_tables(resolve::JoinRequest const& request, compute::ResidentJoinWay const& way,
+Result<std::uint64_t> count_device_tables(resolve::JoinRequest const& request, compute::ResidentJoinStrategy const& way,
                                           contract::StatsSink& stats);
 
 }  // namespace garuda::device

@@ -294,7 +294,7 @@ namespace {
 /// Rows that one task sorts, in a core's cache.
 constexpr std::uint64_t kSortedRows = std::uint64_t{1} << 15;
 
-/// The positions of `rows`, which are distinct, in ascending order of the rows: dealt out by their leading bits, then
+/// The positions of `rows`, which are distinct, in ascending order of the rows: scattered by their leading bits, then
 /// sorted part by part, in parallel on the calling task arena. Errors: out_of_memory, cancelled.
 Result<std::vector<std::uint64_t>> order_by_rows(std::span<std::uint64_t const> rows, Control const& control) {
   keys::EncodedKeys keys;

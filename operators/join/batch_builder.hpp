@@ -174,7 +174,7 @@ class BatchBuilder {
   /// `probe`: the side whose positions ascend; keys, equal on both, are read there.
   /// Requires: there is room.
   void append(std::span<contract::RowPair const> pairs, PositionBases bases, Side probe);
-  /// Appends consecutive probe rows from `first_probe` on, as JoinKernel::sole_matches has them: the probe side's
+  /// Appends consecutive probe rows from `first_probe` on, as JoinKernel::unique_matches has them: the probe side's
   /// columns are copied as a whole, or shared. Requires: each has a match, or the probe side's unmatched rows are
   /// placed.
   void append_sole(std::span<std::uint32_t const> build_rows, std::uint64_t first_probe, PositionBases bases,

@@ -58,7 +58,7 @@ Result<std::unique_ptr<PartitionedJoin>> PartitionedJoin::prepare(resolve::JoinR
   std::unique_ptr<PartitionedJoin> join(new PartitionedJoin(request, std::move(run)));
   join->chosen_ = std::move(planned.chosen);
   join->path_ = plan::find_path(join->chosen_.plan.path);
-  join->keyless_ = planned.condition;
+  join->non_equi_ = planned.condition;
   join->output_ = planned.output;
   if (planned.output == JoinOutput::rows && !join->feeding().makes_batches) join->output_ = JoinOutput::pairs;
   auto const expected_matches = planned.expected_matches;
@@ -110,7 +110,7 @@ TestedJoin PartitionedJoin::tested_join() {
 }
 
 Result<void> PartitionedJoin::open_path(double expected_matches) {
-  if (columns_.condition && keyless_ == nullptr) tested_.emplace(tested_join());
+  if (columns_.condition && non_equi_ == nullptr) tested_.emplace(tested_join());
   contract::BackendOptions backend;
   backend.tuning = chosen_.offer.tuning;
   backend.lanes = chosen_.plan.lanes;
@@ -133,8 +133,8 @@ Result<void> PartitionedJoin::open_path(double expected_matches) {
     run::PhaseTimer const opening(run_->recorder, "open device");
     GARUDA_TRY_ASSIGN(device, devices_->open(*chosen_.offer.device));
   }
-  if (keyless_ != nullptr) {
-    GARUDA_TRY_ASSIGN(condition_backend_, path_->condition_join.open(device, backend, *keyless_));
+  if (non_equi_ != nullptr) {
+    GARUDA_TRY_ASSIGN(condition_backend_, path_->condition_join.open(device, backend, *non_equi_));
   } else {
     GARUDA_TRY_ASSIGN(backend_, path_->join.open(device, backend));
   }
@@ -242,7 +242,7 @@ Result<void> PartitionedJoin::join_slice(std::uint32_t lane, run::SliceTask cons
 }
 
 Result<std::unique_ptr<contract::JoinKernel>> PartitionedJoin::begin(std::uint32_t lane, run::SliceTask const& slice) {
-  if (keyless_ != nullptr)
+  if (non_equi_ != nullptr)
     return condition_backend_->begin(
         {{slice.left.begin, slice.left.size()}, {slice.right.begin, slice.right.size()}, slice.build}, lane);
   contract::JoinSlice const keys{run::keys_of(left(), slice.partition, slice.left),

@@ -93,7 +93,7 @@ class PartitionedJoin {
   Result<void> run_kernel(std::uint32_t lane, run::SliceTask const& slice, MatchSink& sink, std::uint64_t* rows);
   void report_progress();
   Result<std::unique_ptr<contract::JoinKernel>> begin(std::uint32_t lane, run::SliceTask const& slice);
-  contract::JoinFeeding const& feeding() const { return plan::feeding_of(*path_, keyless_ != nullptr); }
+  contract::JoinFeeding const& feeding() const { return plan::feeding_of(*path_, non_equi_ != nullptr); }
   SinkContext sink_context() const;
   partition::PartitionedKeys const& left() const noexcept { return sides_.keys(Side::left); }
   partition::PartitionedKeys const& right() const noexcept { return sides_.keys(Side::right); }
@@ -109,7 +109,7 @@ class PartitionedJoin {
   JoinOptions options_;
   JoinOutput output_ = JoinOutput::rows;
   contract::DeviceSet* devices_;
-  std::shared_ptr<expr::PairCondition const> keyless_;  // of a join without keys
+  std::shared_ptr<expr::PairCondition const> non_equi_;  // of a join without keys
   plan::JoinPlan chosen_;
   contract::PathRow const* path_ = nullptr;
   PlacedSides sides_;

@@ -107,7 +107,7 @@ class BatchSink final : public MatchSink {
     GARUDA_TRY_ASSIGN(auto count, kernel.count());
     auto const probe = probe_of(slice);
     GARUDA_TRY_ASSIGN(bool const gives_all, this->gives_all(probe, kernel, slice));
-    auto sole = kernel.sole_matches();
+    auto sole = kernel.unique_matches();
     if (gives_all)
       count = sole.size();
     else if (count != sole.size())
@@ -144,7 +144,7 @@ class BatchSink final : public MatchSink {
     if (positions_of(other, slice) != run::RowRange{offsets[slice.partition], offsets[slice.partition + 1]})
       return false;
     GARUDA_TRY(kernel.count());
-    return !kernel.sole_matches().empty();
+    return !kernel.unique_matches().empty();
   }
 
   Result<void> finish() override {

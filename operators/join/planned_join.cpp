@@ -92,7 +92,7 @@ contract::JoinShape shape_of(resolve::JoinRequest const& request, keys::EncodedJ
   for (auto const* side : {&keys.left, &keys.right}) {
     auto const sampled = plan::sample_keys(*side);
     (side == &keys.left ? shape.left : shape.right) = {.rows = side->num_rows,
-                                                       .keyless_rows = side->table_rows - side->num_rows,
+                                                       .null_key_rows = side->table_rows - side->num_rows,
                                                        .key_range = key_range(*side),
                                                        .distinct = sampled.distinct,
                                                        .heaviest = sampled.heaviest_share};
@@ -181,7 +181,7 @@ Result<PlannedJoin> plan_resident(resolve::JoinRequest const& request, JoinOutpu
 }
 
 /// Plans a join without keys: rows stay where they are, and match by the condition alone.
-Result<PlannedJoin> plan_keyless(resolve::JoinRequest const& request, JoinOutput output, run::QueryRun& run) {
+Result<PlannedJoin> plan_non_equi(resolve::JoinRequest const& request, JoinOutput output, run::QueryRun& run) {
   PlannedJoin planned;
   planned.output = output;
   std::uint64_t encoded_bytes = 0;
@@ -229,7 +229,7 @@ Result<PlannedJoin> plan_request(resolve::JoinRequest const& request, JoinOutput
   PlannedJoin planned;
   if (output == JoinOutput::rows && !request.columns.parts.pairs) output = JoinOutput::marks;
   auto const& control = request.options.control;
-  if (request.columns.keys.empty()) return plan_keyless(request, output, run);
+  if (request.columns.keys.empty()) return plan_non_equi(request, output, run);
   GARUDA_TRY_ASSIGN(auto unseen, plan_unseen(request, output, run.threads()));
   if (unseen) {
     planned.chosen = std::move(*unseen);

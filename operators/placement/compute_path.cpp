@@ -47,9 +47,10 @@ Result<void> add_join_slices(contract::JoinInquiry const& inquiry, contract::Joi
     chosen.method = method;
     offer.candidate.choices = fmt::format("{},{}", to_string(chosen), vulkan::to_string(cut));
     auto const build_rows = std::min({shape.left.rows, shape.right.rows, offer.slice_rows});
-    auto const dealt = compute::dealt_bits(build_rows, method, cut.upload == vk::UploadMode::import_host, tuning);
+    auto const scattered =
+        compute::scattered_bits(build_rows, method, cut.upload == vk::UploadMode::import_host, tuning);
     contract::set_phases(offer.candidate,
-                         compute::compute_join_costs(shape, cut, facts.rates(), inquiry.host, method, dealt));
+                         compute::compute_join_costs(shape, cut, facts.rates(), inquiry.host, method, scattered));
     offers.list.push_back(std::move(offer));
   }
   return {};
@@ -114,7 +115,7 @@ contract::PathRow const kComputePath{
                    auto const& own = vulkan::vulkan_of(*device);
                    return compute::open_compute_join(*own.device, *own.pipelines, options);
                  },
-             .feeding = {.forks = true},  // slices that the host deals out
+             .feeding = {.forks = true},  // slices that the host scatters
              .sample_matches = device::sample_matches,
              .join_whole = join_whole_tables,
              .count_whole = count_whole_join},

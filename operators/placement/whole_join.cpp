@@ -9,7 +9,7 @@
 
 #include "expr/sides.hpp"
 #include "operators/compute/join/key_bitmap.hpp"
-#include "operators/compute/join/resident_join_ways.hpp"
+#include "operators/compute/join/resident_join_strategies.hpp"
 #include "operators/compute/join/rows_join.hpp"
 #include "operators/compute/primitives/compute_tuning.hpp"
 #include "operators/compute/strings/device_strings.hpp"
@@ -161,13 +161,13 @@ std::string how(compute::ComposedKeyShape const& keys) {
   return fmt::format("{}, {} words, numbered on the device", columns, keys.numbered_words);
 }
 
-std::uint64_t join_bytes(compute::ResidentJoinShape const& shape, compute::ResidentJoinWay const& way) {
+std::uint64_t join_bytes(compute::ResidentJoinShape const& shape, compute::ResidentJoinStrategy const& way) {
   double moved = 0;
   for (auto const* side : {&shape.left, &shape.right}) moved += side->rows * (shape.key_bytes + side->payload_bytes);
   if (way.method == JoinMethod::bitmap) {
     auto const& build = shape.of(*way.build);
     moved = static_cast<double>(compute::bitmap_bytes(static_cast<std::uint64_t>(*build.key_span)));
-    if (way.dealt_by != 0) moved += build.rows * shape.key_bytes / kJoinCopies;
+    if (way.scattered_by != 0) moved += build.rows * shape.key_bytes / kJoinCopies;
   }
   auto const row_bytes = shape.key_bytes + shape.left.payload_bytes + shape.right.payload_bytes;
   auto const rows = shape.counts ? 0 : std::max({shape.left.rows, shape.right.rows, shape.matches});
@@ -190,7 +190,7 @@ Result<std::vector<contract::JoinOffer>> offer_strategies(contract::JoinInquiry 
   shape.matches = matches;
   if (asked.build != BuildSide::automatic) shape.build = asked.build == BuildSide::left ? Side::left : Side::right;
   if (inquiry.shape.resident_on) GARUDA_TRY(device::look_at_keys(request, facts.rates(), tuning, shape));
-  GARUDA_TRY_ASSIGN(auto const ways, compute::resident_join_ways(shape, facts.rates(), tuning));
+  GARUDA_TRY_ASSIGN(auto const ways, compute::resident_join_strategies(shape, facts.rates(), tuning));
   std::vector<contract::JoinOffer> offers;
   for (auto const& way : ways) {
     auto& offer = offers.emplace_back(vulkan::device_join_offer(Path::compute, inquiry));

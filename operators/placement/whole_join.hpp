@@ -15,7 +15,7 @@ namespace garuda::placement {
 /// first: in ranges where only rows of pairs are wanted, in any order, by keys of one column; while no key was looked
 /// at, such offers are priced for a result of as many rows as the larger side. Reads of tables of the host null counts,
 /// nothing else. Errors: no_device for a device without the compute path; those of resident_join_shape and
-/// resident_join_ways; usage, invalid_input, limit_exceeded with the reason why tables are not brought there.
+/// resident_join_strategies; usage, invalid_input, limit_exceeded with the reason why tables are not brought there.
 Result<std::vector<contract::JoinOffer>> offer_whole_join(contract::JoinInquiry const& inquiry);
 
 /// See JoinRow::join_whole. Errors: those of join_device_tables, streamed_join and of uploads.

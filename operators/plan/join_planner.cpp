@@ -41,14 +41,14 @@ double output_row_bytes(contract::JoinShape const& shape) {
 /// Host memory: partitioned keys must fit; what is left decides the rows of a chunk.
 Result<void> size_host_memory(contract::JoinShape const& shape, JoinOptions const& options,
                               contract::JoinOffer const& offer, Plan& plan) {
-  auto const& feeding = feeding_of(*find_path(plan.path), shape.is_keyless());
+  auto const& feeding = feeding_of(*find_path(plan.path), shape.is_non_equi());
   auto const limit = contract::most_host_bytes(shape, options);
-  auto const moved = shape.is_keyless() ? 0 : contract::partitioned_bytes(shape, plan.radix_bits, offer.carried);
+  auto const moved = shape.is_non_equi() ? 0 : contract::partitioned_bytes(shape, plan.radix_bits, offer.carried);
   auto const keys = shape.encoded_bytes + moved;
   if (limit != 0 && keys > limit)
     return fail(ErrorCode::limit_exceeded,
                 fmt::format("the {} of {} rows need {} bytes of host memory, over the limit: {}",
-                            shape.is_keyless() ? "compared words" : "partitioned keys",
+                            shape.is_non_equi() ? "compared words" : "partitioned keys",
                             shape.left.rows + shape.right.rows, keys, limit));
   auto free_bytes = limit == 0 ? std::numeric_limits<std::uint64_t>::max() : limit - keys;
   auto const tables = bound_tables(feeding, shape, free_bytes, plan);
@@ -70,20 +70,20 @@ Result<void> size_host_memory(contract::JoinShape const& shape, JoinOptions cons
   return {};
 }
 
-constexpr bool is_keyless(JoinMethod method) {
+constexpr bool is_non_equi(JoinMethod method) {
   return method == JoinMethod::nested_loops || method == JoinMethod::sorted_ranges;
 }
 
 /// Refuses methods that do not join with keys, or without.
 Result<void> check_method(contract::JoinShape const& shape, JoinOptions const& options) {
   auto const method = options.tuning.method;
-  if (method != JoinMethod::automatic && is_keyless(method) != shape.is_keyless()) {
+  if (method != JoinMethod::automatic && is_non_equi(method) != shape.is_non_equi()) {
     JoinTuning asked;
     asked.method = method;
     return fail(ErrorCode::usage, fmt::format("a join {} keys is not done by {}",
-                                              shape.is_keyless() ? "without" : "with", to_string(asked)));
+                                              shape.is_non_equi() ? "without" : "with", to_string(asked)));
   }
-  if (!shape.is_keyless()) return {};
+  if (!shape.is_non_equi()) return {};
   if (options.tuning.placement == Placement::device)
     return fail(ErrorCode::usage, "placement=device is of joins with keys");
   auto const* const asked = find_path(options.path);
@@ -103,8 +103,8 @@ Result<JoinPlan> plan_join(contract::JoinShape const& shape, contract::Machine c
   GARUDA_TRY(check_method(shape, options));
   JoinNode const node(
       shape, options,
-      shape.is_keyless() ? +[](contract::PathRow const& path) { return path.condition_join.offers; }
-                         : +[](contract::PathRow const& path) { return path.join.offers; });
+      shape.is_non_equi() ? +[](contract::PathRow const& path) { return path.condition_join.offers; }
+                          : +[](contract::PathRow const& path) { return path.join.offers; });
   GARUDA_TRY_ASSIGN(auto chosen, choose_offer(node, machine));
   JoinPlan result{std::move(static_cast<contract::JoinOffer&>(*chosen.offer)), std::move(chosen.plan), std::nullopt};
   auto& [offer, plan, rates] = result;

@@ -25,8 +25,8 @@ Result<JoinPlan> plan_join(contract::JoinShape const& shape, contract::Machine c
                            JoinOptions const& options);
 
 /// How the driver feeds the kernels of `path` for joins with keys, or without.
-inline contract::JoinFeeding const& feeding_of(contract::PathRow const& path, bool is_keyless) {
-  return is_keyless ? path.condition_join.feeding : path.join.feeding;
+inline contract::JoinFeeding const& feeding_of(contract::PathRow const& path, bool is_non_equi) {
+  return is_non_equi ? path.condition_join.feeding : path.join.feeding;
 }
 
 }  // namespace garuda::plan

@@ -283,7 +283,7 @@ class ResidentJoinTest : public testing::ComputeDeviceTest {
     return rows;
   }
 
-  static void expect_joined(ComputeTuning const& tuning, ResidentJoinWay const& way, HostTable const& left,
+  static void expect_joined(ComputeTuning const& tuning, ResidentJoinStrategy const& way, HostTable const& left,
                             HostTable const& right, std::uint64_t expected_rows_first) {
     SCOPED_TRACE(::testing::Message() << left.keys.size() << " × " << right.keys.size() << " rows, chunks of "
                                       << join_chunk_rows(tuning) << ", key words " << left.key_words << ", room for "
@@ -317,14 +317,14 @@ class ResidentJoinTest : public testing::ComputeDeviceTest {
   }
 };
 
-constexpr std::array kResidentWays{ResidentJoinWay{JoinMethod::partitioned, false},
-                                   ResidentJoinWay{JoinMethod::partitioned, true}, ResidentJoinWay{JoinMethod::global},
-                                   ResidentJoinWay{JoinMethod::global, false, Side::right}};
+constexpr std::array kResidentStrategies{
+    ResidentJoinStrategy{JoinMethod::partitioned, false}, ResidentJoinStrategy{JoinMethod::partitioned, true},
+    ResidentJoinStrategy{JoinMethod::global}, ResidentJoinStrategy{JoinMethod::global, false, Side::right}};
 
 TEST_F(ResidentJoinTest, JoinsEveryShape) {
   auto const usual = tuning();
   auto const tiny = tiny_tuning(usual);
-  for (auto const& way : kResidentWays) {
+  for (auto const& way : kResidentStrategies) {
     for (auto const& chosen : {usual, tiny}) {
       // Only partitions and their tasks are cut by the tuning.
       if (way.method != JoinMethod::partitioned && chosen == tiny) continue;
@@ -351,7 +351,7 @@ TEST_F(ResidentJoinTest, JoinsEveryShape) {
 
 TEST_F(ResidentJoinTest, TakesMoreRoomWhenTheResultDoesNotFit) {
   auto const tiny = tiny_tuning(tuning());
-  for (auto const& way : kResidentWays) {
+  for (auto const& way : kResidentStrategies) {
     expect_joined(tiny, way, make_table(900, 1, 300, {1, 3}, 1), make_table(700, 1, 300, {1}, 2), 1);
     // More tasks than one side's skew makes, and more rows than were expected.
     expect_joined(tiny, way, make_table(500, 1, 1, {1}, 3), make_table(400, 1, 1, {}, 4), 10);

@@ -448,7 +448,7 @@ TEST(CpuJoin, SoleMatchesAreThePairsOfUniqueKeys) {
                                std::vector<std::uint32_t> const& right) {
     auto const [backend, kernel] = open(span(left), span(right));
     auto const pairs = all_pairs(*kernel, 1'000);
-    auto const sole = kernel->sole_matches();
+    auto const sole = kernel->unique_matches();
     ASSERT_EQ(sole.size(), known ? std::max(left.size(), right.size()) : 0);
     std::vector<contract::RowPair> found;
     for (std::uint32_t i = 0; i < sole.size(); ++i)

@@ -26,7 +26,7 @@ class AllPairs final : public contract::JoinKernel {
       out[i] = {static_cast<std::uint32_t>((first + i) / right_), static_cast<std::uint32_t>((first + i) % right_)};
     return {};
   }
-  std::span<std::uint32_t const> sole_matches() const override { return found_; }
+  std::span<std::uint32_t const> unique_matches() const override { return found_; }
   Result<contract::MarkBitmap> mark(Side) override { return fail(ErrorCode::usage, "the path marks other pairs"); }
 
  private:
@@ -124,7 +124,7 @@ TEST(ConditionKernel, GivesThePairsThatPassInOrder) {
         EXPECT_EQ(pairs, problem.expected);
         EXPECT_EQ(kernel->mark(Side::left).value(), problem.marks(Side::left));
         EXPECT_EQ(kernel->mark(Side::right).value(), problem.marks(Side::right));
-        EXPECT_TRUE(kernel->sole_matches().empty());
+        EXPECT_TRUE(kernel->unique_matches().empty());
         EXPECT_EQ(problem.stats.tested, std::uint64_t{rows} * (rows + 5));
       }
 }

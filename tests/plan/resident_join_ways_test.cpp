@@ -1,5 +1,5 @@
 // The choice between ways to join resident tables: pure, with rates measured on an H200.
-#include "operators/compute/join/resident_join_ways.hpp"
+#include "operators/compute/join/resident_join_strategies.hpp"
 
 #include <gtest/gtest.h>
 
@@ -24,15 +24,15 @@ compute::ResidentJoinShape shape_of(double rows, double columns, double key_byte
   return shape;
 }
 
-compute::ResidentJoinWay choose(compute::ResidentJoinShape const& shape) {
-  return value_of(compute::resident_join_ways(shape, h200(), {})).front();
+compute::ResidentJoinStrategy choose(compute::ResidentJoinShape const& shape) {
+  return value_of(compute::resident_join_strategies(shape, h200(), {})).front();
 }
 
-constexpr compute::ResidentJoinWay kCarries{JoinMethod::partitioned, false};
-constexpr compute::ResidentJoinWay kGathers{JoinMethod::partitioned, true};
+constexpr compute::ResidentJoinStrategy kCarries{JoinMethod::partitioned, false};
+constexpr compute::ResidentJoinStrategy kGathers{JoinMethod::partitioned, true};
 
 /// Wu et al. 2025, §6: gather where few rows match, columns are many or wide; carry where all match.
-TEST(ResidentJoinWays, PayloadIsGatheredWhereFewRowsMatchOrColumnsAreMany) {
+TEST(ResidentJoinStrategies, PayloadIsGatheredWhereFewRowsMatchOrColumnsAreMany) {
   for (double const rows : {1 << 24, 1 << 26}) {
     for (double const key_bytes : {4, 8})
       for (double const columns : {1, 2, 4}) EXPECT_EQ(choose(shape_of(rows, columns, key_bytes, 1)), kCarries);
@@ -45,11 +45,11 @@ TEST(ResidentJoinWays, PayloadIsGatheredWhereFewRowsMatchOrColumnsAreMany) {
   }
 }
 
-TEST(ResidentJoinWays, CostsOfGathersGrowWithMatchesThoseOfCarriedPayloadWithColumns) {
-  auto const ns = [](compute::ResidentJoinShape const& shape, compute::ResidentJoinWay const& way) {
+TEST(ResidentJoinStrategies, CostsOfGathersGrowWithMatchesThoseOfCarriedPayloadWithColumns) {
+  auto const ns = [](compute::ResidentJoinShape const& shape, compute::ResidentJoinStrategy const& way) {
     return contract::total_ns(compute::resident_join_costs(shape, way, h200(), {}));
   };
-  auto const dearer = [&](compute::ResidentJoinWay const& way, compute::ResidentJoinShape const& less,
+  auto const dearer = [&](compute::ResidentJoinStrategy const& way, compute::ResidentJoinShape const& less,
                           compute::ResidentJoinShape const& more) { return ns(more, way) - ns(less, way); };
   auto const few = shape_of(1 << 26, 2, 4, 0.03);
   EXPECT_GT(dearer(kGathers, few, shape_of(1 << 26, 2, 4, 1)), dearer(kCarries, few, shape_of(1 << 26, 2, 4, 1)));
@@ -60,11 +60,11 @@ TEST(ResidentJoinWays, CostsOfGathersGrowWithMatchesThoseOfCarriedPayloadWithCol
 }
 
 /// Partitions move all rows, a look-up only what matches: where caches hold the build side and few rows match it.
-TEST(ResidentJoinWays, SmallBuildSidesAreLookedUpWhereFewRowsMatch) {
+TEST(ResidentJoinStrategies, SmallBuildSidesAreLookedUpWhereFewRowsMatch) {
   auto rates = h200();
   rates.cached_reads_per_s = 150e9;  // of tables that caches hold
   auto shape = shape_of(1 << 26, 2, 4, 0.03);
-  auto const method = [&] { return value_of(compute::resident_join_ways(shape, rates, {})).front().method; };
+  auto const method = [&] { return value_of(compute::resident_join_strategies(shape, rates, {})).front().method; };
   shape.left.rows = 1 << 20;
   EXPECT_EQ(method(), JoinMethod::global);
   shape.matches = 1 << 26;
@@ -74,13 +74,13 @@ TEST(ResidentJoinWays, SmallBuildSidesAreLookedUpWhereFewRowsMatch) {
 }
 
 /// Bitmaps over a narrow range serve joins without pairs, and counts where a side has no key twice.
-TEST(ResidentJoinWays, BitmapsAreOfNarrowRangesWithoutPairs) {
+TEST(ResidentJoinStrategies, BitmapsAreOfNarrowRangesWithoutPairs) {
   auto shape = shape_of(1 << 27, 1, 4, 1);
   shape.parts = contract::parts_of(JoinKind::semi);
   auto const choose = [](compute::ResidentJoinShape const& join) {
     auto rates = h200();
     rates.cached_reads_per_s = rates.cached_atomics_per_s = 150e9;
-    return value_of(compute::resident_join_ways(join, rates, {})).front();
+    return value_of(compute::resident_join_strategies(join, rates, {})).front();
   };
   EXPECT_NE(choose(shape).method, JoinMethod::bitmap);  // the range is not known
   shape.right.key_span = 1 << 27;
@@ -93,21 +93,22 @@ TEST(ResidentJoinWays, BitmapsAreOfNarrowRangesWithoutPairs) {
   EXPECT_NE(choose(shape).method, JoinMethod::bitmap);
   shape.counts = true;
   // A bitmap of so many keys is made in pieces, unless keys may be null; one of few keys directly.
-  compute::ResidentJoinWay way{JoinMethod::bitmap, false, Side::right, compute::JoinedParts::none, {true, true}, 10};
+  compute::ResidentJoinStrategy way{JoinMethod::bitmap,         false,        Side::right,
+                                    compute::JoinedParts::none, {true, true}, 10};
   EXPECT_EQ(choose(shape), way);
-  way.dealt_by = 0;
+  way.scattered_by = 0;
   shape.right.may_have_null_keys = true;
   EXPECT_EQ(choose(shape), way);
   shape.right.may_have_null_keys = false;
   auto few = shape;
   few.left.rows = few.right.rows = 1 << 10;
   few.right.key_span = 1 << 10;
-  EXPECT_EQ(choose(few).dealt_by, 0U);
+  EXPECT_EQ(choose(few).scattered_by, 0U);
   shape.right.is_unique = false;
   EXPECT_NE(choose(shape).method, JoinMethod::bitmap);
 }
 
-TEST(ResidentJoinWays, TuningsForceTheWay) {
+TEST(ResidentJoinStrategies, TuningsForceTheWay) {
   auto shape = shape_of(1 << 20, 2, 4, 1);
   shape.asked.payload = Payload::gather;
   EXPECT_EQ(choose(shape), kGathers);
@@ -121,18 +122,18 @@ TEST(ResidentJoinWays, TuningsForceTheWay) {
   }
 }
 
-TEST(ResidentJoinWays, OrderedRowsComeOfAnIndexOverTheRightSide) {
+TEST(ResidentJoinStrategies, OrderedRowsComeOfAnIndexOverTheRightSide) {
   auto shape = shape_of(1 << 20, 1, 4, 1);
   shape.ordered = true;
-  EXPECT_EQ(choose(shape), (compute::ResidentJoinWay{JoinMethod::global, false, Side::right}));
+  EXPECT_EQ(choose(shape), (compute::ResidentJoinStrategy{JoinMethod::global, false, Side::right}));
   shape.asked.method = JoinMethod::partitioned;
-  auto const refused = compute::resident_join_ways(shape, h200(), {});
+  auto const refused = compute::resident_join_strategies(shape, h200(), {});
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().code(), ErrorCode::usage);
 }
 
-TEST(ResidentJoinWays, AWayIsNamedAsItIsForced) {
-  auto const text_of = [](compute::ResidentJoinWay const& way) { return to_string(compute::forcing(way)); };
+TEST(ResidentJoinStrategies, AWayIsNamedAsItIsForced) {
+  auto const text_of = [](compute::ResidentJoinStrategy const& way) { return to_string(compute::forcing(way)); };
   EXPECT_EQ(text_of(kCarries), "payload=carry,method=partitioned");
   EXPECT_EQ(text_of(kGathers), "payload=gather,method=partitioned");
   EXPECT_EQ(text_of({JoinMethod::global}), "method=global");

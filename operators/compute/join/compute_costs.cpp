@@ -3,7 +3,7 @@
 #include <bit>
 #include <optional>
 
-#include "operators/compute/join/resident_join_ways.hpp"
+#include "operators/compute/join/resident_join_strategies.hpp"
 #include "operators/contract/offers/group_by_terms.hpp"
 #include "operators/contract/offers/join_terms.hpp"
 
@@ -19,7 +19,7 @@ ResidentSideShape side_shape(std::uint64_t rows, std::uint64_t key_range) {
 
 contract::PhaseCosts compute_join_costs(contract::JoinShape const& shape, contract::DeviceCut const& cut,
                                         rates::DeviceRates const& rates, rates::HostRates const& host,
-                                        JoinMethod method, std::uint32_t dealt_bits) {
+                                        JoinMethod method, std::uint32_t scattered_bits) {
   auto const rows = contract::rows_of(shape);
   // Its pairs are in the order of probe rows while the host has not partitioned them.
   bool const is_global = method == JoinMethod::global && cut.radix_bits == 0;
@@ -27,7 +27,7 @@ contract::PhaseCosts compute_join_costs(contract::JoinShape const& shape, contra
       {"start", host.query_ns},
       {"encode", contract::encode_ns(rows, host)},
       {"partition", contract::partition_ns(rows, contract::join_row_bytes(shape), cut.radix_bits, host) +
-                        contract::partition_ns(rows, contract::join_row_bytes(shape), dealt_bits, host)},
+                        contract::partition_ns(rows, contract::join_row_bytes(shape), scattered_bits, host)},
       {"open", contract::open_ns(cut, rates)},
       {"upload", contract::upload_ns(rows * contract::key_bytes(shape), cut, rates)},
       {"wait", contract::submissions_ns(contract::kJoinSubmissions, cut, rates)},
@@ -39,8 +39,8 @@ contract::PhaseCosts compute_join_costs(contract::JoinShape const& shape, contra
                            side_shape(shape.right.rows, shape.right.key_range)};
   joined.key_bytes = contract::key_bytes(shape);
   joined.matches = contract::pairs_made(shape);
-  joined.is_dealt = dealt_bits > 0;
-  ResidentJoinWay const way{method, false, std::nullopt, JoinedParts::numbers};
+  joined.is_scattered = scattered_bits > 0;
+  ResidentJoinStrategy const way{method, false, std::nullopt, JoinedParts::numbers};
   auto const passes = resident_join_costs(joined, way, rates, {});
   costs.insert(costs.end() - 2, passes.begin(), passes.end());
   // Rows of partitions go through tables in shared memory: what their bytes cost says little of a software device,

@@ -7,11 +7,11 @@
 
 namespace garuda::compute {
 
-/// `method`: not automatic. `dealt_bits`: of partitioned, the bits by which the host deals slices out; 0: the device
+/// `method`: not automatic. `scattered_bits`: of partitioned, the bits by which the host scatters slices; 0: the device
 /// does.
 contract::PhaseCosts compute_join_costs(contract::JoinShape const& shape, contract::DeviceCut const& cut,
                                         rates::DeviceRates const& rates, rates::HostRates const& host,
-                                        JoinMethod method = JoinMethod::partitioned, std::uint32_t dealt_bits = 0);
+                                        JoinMethod method = JoinMethod::partitioned, std::uint32_t scattered_bits = 0);
 contract::PhaseCosts compute_group_by_costs(contract::GroupByShape const& shape, contract::DeviceCut const& cut,
                                             rates::DeviceRates const& rates, rates::HostRates const& host);
 

@@ -49,11 +49,11 @@ keys::EncodedKeys encoded(contract::KeySpan const& span, std::uint32_t shared_lo
 }
 
 /// The host's partitions of a slice. Outlives the sides made of it.
-class DealtSlice {
+class ScatteredSlice {
  public:
   /// Partitions both sides, which have rows, by one digit of at most `bits` bits, on the threads of the calling task
   /// arena. Errors: out_of_memory, cancelled.
-  static Result<DealtSlice> create(contract::JoinSlice const& slice, std::uint32_t bits, Control const& control);
+  static Result<ScatteredSlice> create(contract::JoinSlice const& slice, std::uint32_t bits, Control const& control);
 
   /// A side as passes read it: in place where the lane does. Errors: those of PassContext::input().
   Result<PartitionedSide> side(ComputeContext& context, Side side) const;
@@ -64,41 +64,43 @@ class DealtSlice {
   std::uint32_t bits_ = 0;
 };
 
-Result<DealtSlice> DealtSlice::create(contract::JoinSlice const& slice, std::uint32_t bits, Control const& control) {
+Result<ScatteredSlice> ScatteredSlice::create(contract::JoinSlice const& slice, std::uint32_t bits,
+                                              Control const& control) {
   auto left = encoded(slice.left, slice.shared_low_bits);
   auto right = encoded(slice.right, slice.shared_low_bits);
   GARUDA_TRY_ASSIGN(auto choice, partition::choose_digit(left, right, bits, control));
   // Both sides have row numbers, so there are two partitions at least.
   if (choice.digit.bits == 0) choice = {{1, 0, true}, {}, {}};
-  DealtSlice dealt;
-  dealt.bits_ = choice.digit.bits;
+  ScatteredSlice scattered;
+  scattered.bits_ = choice.digit.bits;
   partition::PartitionOptions options;
   options.counts = std::move(choice.left);
-  GARUDA_TRY_ASSIGN(dealt.left_,
+  GARUDA_TRY_ASSIGN(scattered.left_,
                     partition::radix_partition(std::move(left), choice.digit, control, std::move(options)));
   options = {};
   options.counts = std::move(choice.right);
-  GARUDA_TRY_ASSIGN(dealt.right_,
+  GARUDA_TRY_ASSIGN(scattered.right_,
                     partition::radix_partition(std::move(right), choice.digit, control, std::move(options)));
-  return dealt;
+  return scattered;
 }
 
-Result<PartitionedSide> DealtSlice::side(ComputeContext& context, Side side) const {
+Result<PartitionedSide> ScatteredSlice::side(ComputeContext& context, Side side) const {
   auto const& keys = side == Side::left ? left_ : right_;
-  DealtRows dealt;
-  dealt.rows = keys.num_rows();
-  dealt.key_words = keys.key_bits / 32;
-  dealt.bits = bits_;
+  ScatteredRows scattered;
+  scattered.rows = keys.num_rows();
+  scattered.key_words = keys.key_bits / 32;
+  scattered.bits = bits_;
   auto const bytes = [&](void const* words, std::uint64_t each) {
-    return std::span(static_cast<std::byte const*>(words), dealt.rows * each);
+    return std::span(static_cast<std::byte const*>(words), scattered.rows * each);
   };
-  GARUDA_TRY_ASSIGN(dealt.keys, context.input(bytes(keys.keys, keys.key_bits / 8), "dealt keys", keys.key_bits / 8));
-  GARUDA_TRY_ASSIGN(dealt.numbers, context.input(bytes(keys.row_ids, 4), "dealt row numbers", 4));
-  GARUDA_TRY_ASSIGN(dealt.starts, context.upload_buffer(keys.offsets.size() * 4, "starts of partitions"));
-  GARUDA_TRY(context.make(dealt.starts, [&](std::span<std::uint32_t> starts) {
+  GARUDA_TRY_ASSIGN(scattered.keys,
+                    context.input(bytes(keys.keys, keys.key_bits / 8), "scattered keys", keys.key_bits / 8));
+  GARUDA_TRY_ASSIGN(scattered.numbers, context.input(bytes(keys.row_ids, 4), "scattered row numbers", 4));
+  GARUDA_TRY_ASSIGN(scattered.starts, context.upload_buffer(keys.offsets.size() * 4, "starts of partitions"));
+  GARUDA_TRY(context.make(scattered.starts, [&](std::span<std::uint32_t> starts) {
     std::ranges::transform(keys.offsets, starts.begin(), [](auto start) { return static_cast<std::uint32_t>(start); });
   }));
-  return PartitionedSide(std::move(dealt));
+  return PartitionedSide(std::move(scattered));
 }
 
 class SliceKernel final : public contract::JoinKernel {
@@ -134,7 +136,7 @@ class SliceKernel final : public contract::JoinKernel {
   }
   Result<std::optional<vk::Buffer>> record_marks(Side side);
   Result<void> upload_keys();
-  Result<ResidentJoin> join_of(std::uint64_t expected, ResidentJoinWay const& way);
+  Result<ResidentJoin> join_of(std::uint64_t expected, ResidentJoinStrategy const& way);
   Result<DeviceRows> upload(contract::KeySpan const& keys, vk::Buffer& buffer, char const* name);
   Result<void> load_window(std::uint64_t first);
   std::uint64_t most_pairs() const { return std::max(kMostPairsOfRow * larger_side(slice_), kPairsOfAnySlice); }
@@ -149,9 +151,9 @@ class SliceKernel final : public contract::JoinKernel {
   vk::Buffer right_keys_;
   DeviceRows left_rows_;
   DeviceRows right_rows_;
-  std::optional<DealtSlice> dealt_;   // where the host partitions
-  std::optional<ResidentJoin> join_;  // none of a slice without rows on both sides
-  std::optional<IndexedJoin> index_;  // where rows are marked and the join has none
+  std::optional<ScatteredSlice> scattered_;  // where the host partitions
+  std::optional<ResidentJoin> join_;         // none of a slice without rows on both sides
+  std::optional<IndexedJoin> index_;         // where rows are marked and the join has none
   contract::PairWindow window_;
   std::vector<std::uint32_t> left_room_;  // of windows that come to the host
   std::vector<std::uint32_t> right_room_;
@@ -174,9 +176,9 @@ Result<void> SliceKernel::upload_keys() {
   return {};
 }
 
-Result<ResidentJoin> SliceKernel::join_of(std::uint64_t expected, ResidentJoinWay const& way) {
+Result<ResidentJoin> SliceKernel::join_of(std::uint64_t expected, ResidentJoinStrategy const& way) {
   auto const build_rows = (build_side_ == Side::left ? slice_.left : slice_.right).size();
-  auto const bits = dealt_bits(build_rows, way.method, lane_.reads_in_place(), context_.tuning());
+  auto const bits = scattered_bits(build_rows, way.method, lane_.reads_in_place(), context_.tuning());
   if (bits == 0) {
     GARUDA_TRY(upload_keys());
     return ResidentJoin::create(context_, left_rows_, right_rows_, expected, way);
@@ -184,17 +186,17 @@ Result<ResidentJoin> SliceKernel::join_of(std::uint64_t expected, ResidentJoinWa
   {
     contract::PhaseTimer const timer(options_.stats, "partition");
     auto const control = options_.control != nullptr ? *options_.control : Control{};
-    GARUDA_TRY_ASSIGN(dealt_, DealtSlice::create(slice_, bits, control));
+    GARUDA_TRY_ASSIGN(scattered_, ScatteredSlice::create(slice_, bits, control));
   }
-  GARUDA_TRY_ASSIGN(auto left, dealt_->side(context_, Side::left));
-  GARUDA_TRY_ASSIGN(auto right, dealt_->side(context_, Side::right));
+  GARUDA_TRY_ASSIGN(auto left, scattered_->side(context_, Side::left));
+  GARUDA_TRY_ASSIGN(auto right, scattered_->side(context_, Side::right));
   return ResidentJoin::create(context_, std::move(left), std::move(right), expected, way);
 }
 
 Result<void> SliceKernel::start() {
   if (slice_.left.size() == 0 || slice_.right.size() == 0) return {};
   auto const parts = options_.pairs_wanted ? JoinedParts::numbers : JoinedParts::none;
-  ResidentJoinWay const way{method_of(options_.tuning.method), false, build_side_, parts};
+  ResidentJoinStrategy const way{method_of(options_.tuning.method), false, build_side_, parts};
   // A foreign key finds its primary key; more room is taken where rows multiply more than expected.
   auto const room = static_cast<double>(larger_side(slice_)) * std::max(kSlack * options_.pairs_of_row, 1.0);
   auto const most = static_cast<double>(most_pairs());
@@ -301,10 +303,10 @@ Result<std::unique_ptr<contract::JoinKernel>> start_slice(SliceResources const& 
   return std::unique_ptr<contract::JoinKernel>(std::move(kernel));
 }
 
-std::uint32_t dealt_bits(std::uint64_t build_rows, JoinMethod method, bool reads_in_place,
-                         ComputeTuning const& tuning) noexcept {
-  bool const deals = reads_in_place && tuning.is_software && method_of(method) == JoinMethod::partitioned;
-  return deals ? std::min(join_radix_bits(build_rows, tuning), partition::kMaxRadixBits) : 0;
+std::uint32_t scattered_bits(std::uint64_t build_rows, JoinMethod method, bool reads_in_place,
+                             ComputeTuning const& tuning) noexcept {
+  bool const scatters = reads_in_place && tuning.is_software && method_of(method) == JoinMethod::partitioned;
+  return scatters ? std::min(join_radix_bits(build_rows, tuning), partition::kMaxRadixBits) : 0;
 }
 
 std::uint64_t compute_join_bytes(std::uint64_t left_rows, std::uint64_t right_rows, std::uint32_t key_bits,

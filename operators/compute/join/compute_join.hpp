@@ -39,10 +39,10 @@ Result<std::unique_ptr<contract::JoinKernel>> start_slice(SliceResources const& 
 Result<std::unique_ptr<contract::JoinBackend>> open_compute_join(vk::Device& device, vk::PipelineStore& pipelines,
                                                                  contract::BackendOptions const& options);
 
-/// Bits by which the host deals a slice out for a method (automatic: partitioned), where lanes read its memory in
+/// Bits by which the host scatters a slice for a method (automatic: partitioned), where lanes read its memory in
 /// place; 0: the device does.
-std::uint32_t dealt_bits(std::uint64_t build_rows, JoinMethod method, bool reads_in_place,
-                         ComputeTuning const& tuning) noexcept;
+std::uint32_t scattered_bits(std::uint64_t build_rows, JoinMethod method, bool reads_in_place,
+                             ComputeTuning const& tuning) noexcept;
 
 /// Device bytes that a slice of so many rows takes with a method (automatic: partitioned): keys, their partitioned or
 /// sorted copies with row numbers, counts and sums of digits, and where `pairs_wanted` a pair for each row of the

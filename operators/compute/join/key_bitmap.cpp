@@ -12,7 +12,7 @@ namespace {
 
 constexpr char const* kSetBitsPhase = "set key bits";
 constexpr char const* kTestBitsPhase = "test key bits";
-constexpr RadixPhases kDealPhases{"key bits histogram", "key bits scan", "key bits scatter"};
+constexpr RadixPhases kScatterPhases{"key bits histogram", "key bits scan", "key bits scatter"};
 constexpr std::uint32_t kRowsEach = 8;
 /// Bits of a piece in shared memory: as many workgroups as a multiprocessor can hold have one each.
 constexpr std::uint32_t kPieceBits = 17;
@@ -62,11 +62,11 @@ std::uint32_t piece_bits(std::uint64_t span, std::int32_t asked, ComputeTuning c
 }
 
 std::uint64_t KeyBitmap::num_slots() const noexcept {
-  return dealt_by_ == 0 ? range_.span + 1 : std::uint64_t{1} << std::bit_width(range_.span);
+  return scattered_by_ == 0 ? range_.span + 1 : std::uint64_t{1} << std::bit_width(range_.span);
 }
 
 std::uint32_t KeyBitmap::bits_of_piece() const noexcept {
-  return static_cast<std::uint32_t>(std::bit_width(range_.span)) - dealt_by_;
+  return static_cast<std::uint32_t>(std::bit_width(range_.span)) - scattered_by_;
 }
 
 shaders::KeyBitmapPush KeyBitmap::push_for(BitmapRows const& rows) const {
@@ -81,26 +81,26 @@ shaders::KeyBitmapPush KeyBitmap::push_for(BitmapRows const& rows) const {
   push.span = static_cast<std::uint32_t>(range_.span);
   push.num_rows = static_cast<std::uint32_t>(rows.rows);
   // Pieces are of keys that agree in their leading bits, whatever the least one is.
-  push.base = dealt_by_ == 0 ? 0 : push.least_low;
-  push.mask = dealt_by_ == 0 ? ~0U : static_cast<std::uint32_t>(num_slots() - 1);
+  push.base = scattered_by_ == 0 ? 0 : push.least_low;
+  push.mask = scattered_by_ == 0 ? ~0U : static_cast<std::uint32_t>(num_slots() - 1);
   push.bitmap = bitmap_.address();
   return push;
 }
 
 Result<KeyBitmap> KeyBitmap::create(ComputeContext& context, KeyRange const& range, bool null_is_key,
-                                    std::uint32_t dealt_by) {
+                                    std::uint32_t scattered_by) {
   GARUDA_EXPECTS(range.span <= kMostBitmapSpan);
   KeyBitmap made;
   made.range_ = range;
   made.null_is_key_ = null_is_key;
-  made.dealt_by_ = dealt_by;
+  made.scattered_by_ = scattered_by;
   GARUDA_TRY_ASSIGN(made.bitmap_, context.device_buffer(bitmap_bytes(made.num_slots() - 1), "bitmap of keys"));
   return made;
 }
 
 Result<void> KeyBitmap::record_keys(ComputeContext& context, BitmapRows const& rows) {
-  bool const deals = dealt_by_ != 0 && rows.rows > 0 && !rows.nulls;
-  return deals ? record_pieces(context, rows) : record_keys(context, rows, 0);
+  bool const scatters = scattered_by_ != 0 && rows.rows > 0 && !rows.nulls;
+  return scatters ? record_pieces(context, rows) : record_keys(context, rows, 0);
 }
 
 Result<bool> KeyBitmap::set_unique_keys(ComputeContext& context, BitmapRows const& rows) {
@@ -123,25 +123,25 @@ Result<void> KeyBitmap::record_keys(ComputeContext& context, BitmapRows const& r
 
 Result<void> KeyBitmap::record_pieces(ComputeContext& context, BitmapRows const& rows) {
   auto const words = rows.keys.words;
-  auto& dealt = dealt_.emplace();
-  RadixDigit const digit{dealt_by_, bits_of_piece(), false, false, words > 1};
-  GARUDA_TRY_ASSIGN(dealt.pass, RadixPass::create(context, rows.rows, 1, digit, 0));
-  GARUDA_TRY_ASSIGN(dealt.keys, context.device_buffer(rows.rows * words * 4, "dealt keys"));
-  GARUDA_TRY_ASSIGN(dealt.chunks, ChunkTable::create(context, rows.rows, dealt.pass.num_starts(), kPieceRows));
+  auto& scattered = scattered_.emplace();
+  RadixDigit const digit{scattered_by_, bits_of_piece(), false, false, words > 1};
+  GARUDA_TRY_ASSIGN(scattered.pass, RadixPass::create(context, rows.rows, 1, digit, 0));
+  GARUDA_TRY_ASSIGN(scattered.keys, context.device_buffer(rows.rows * words * 4, "scattered keys"));
+  GARUDA_TRY_ASSIGN(scattered.chunks, ChunkTable::create(context, rows.rows, scattered.pass.num_starts(), kPieceRows));
   RadixRows moved;
   moved.rows = rows.rows;
-  moved.keys = {rows.keys.address, dealt.keys.address(), words};
-  GARUDA_TRY(dealt.pass.record(context, kDealPhases, moved));
-  auto const starts = dealt.pass.starts().address();
-  GARUDA_TRY(dealt.chunks.record_firsts(context, kSetBitsPhase, starts, false));
+  moved.keys = {rows.keys.address, scattered.keys.address(), words};
+  GARUDA_TRY(scattered.pass.record(context, kScatterPhases, moved));
+  auto const starts = scattered.pass.starts().address();
+  GARUDA_TRY(scattered.chunks.record_firsts(context, kSetBitsPhase, starts, false));
   GARUDA_TRY(context.fill(kSetBitsPhase, bitmap_, 0, true));
-  GARUDA_TRY(dealt.chunks.record_chunks(context, kSetBitsPhase, starts, false));
+  GARUDA_TRY(scattered.chunks.record_chunks(context, kSetBitsPhase, starts, false));
   auto push = push_for(rows);
-  push.keys = dealt.keys.address();
-  push.chunks = dealt.chunks.chunks().address();
-  push.num_chunks = static_cast<std::uint32_t>(dealt.chunks.max_chunks());
+  push.keys = scattered.keys.address();
+  push.chunks = scattered.chunks.chunks().address();
+  push.num_chunks = static_cast<std::uint32_t>(scattered.chunks.max_chunks());
   return context.dispatch(kSetBitsPhase, pieces_shape(context.tuning(), words, bits_of_piece()), push,
-                          dealt.chunks.max_chunks(), rows.rows);
+                          scattered.chunks.max_chunks(), rows.rows);
 }
 
 Result<void> KeyBitmap::record_marks(ComputeContext& context, BitmapRows const& rows, vk::Buffer const& marks) const {

@@ -31,7 +31,7 @@ inline constexpr std::uint64_t kMostBitmapSpan = 0xffffff00;
 
 constexpr std::uint64_t bitmap_bytes(std::uint64_t span) noexcept { return (span + 2 + 31) / 32 * 4; }
 
-/// Leading bits by which the keys of a bitmap are dealt out before their bits are set, so that a piece of it lies in
+/// Leading bits by which the keys of a bitmap are scattered before their bits are set, so that a piece of it lies in
 /// shared memory: about as many as asked for, or, of a tuning that asks for none, as the passes are fastest with.
 /// 0: the bitmap is too small or too large for that.
 std::uint32_t piece_bits(std::uint64_t span, std::int32_t asked, ComputeTuning const& tuning) noexcept;
@@ -46,10 +46,10 @@ struct BitmapRows {
 class KeyBitmap {
  public:
   /// For keys within `range`, its span at most kMostBitmapSpan. `null_is_key`: null matches null, else nothing.
-  /// `dealt_by`: what piece_bits() says, by which keys are dealt out first where no rows are null; 0: by none. Errors:
-  /// limit_exceeded, out_of_memory.
+  /// `scattered_by`: what piece_bits() says, by which keys are scattered first where no rows are null; 0: by none.
+  /// Errors: limit_exceeded, out_of_memory.
   static Result<KeyBitmap> create(ComputeContext& context, KeyRange const& range, bool null_is_key,
-                                  std::uint32_t dealt_by = 0);
+                                  std::uint32_t scattered_by = 0);
 
   /// Records that the bitmap has the keys of `rows` and no others, those beyond its range left out.
   Result<void> record_keys(ComputeContext& context, BitmapRows const& rows);
@@ -59,8 +59,8 @@ class KeyBitmap {
   Result<void> record_marks(ComputeContext& context, BitmapRows const& rows, vk::Buffer const& marks) const;
 
  private:
-  /// Keys that were dealt out, and what that takes.
-  struct DealtKeys {
+  /// Keys that were scattered, and what that takes.
+  struct ScatteredKeys {
     RadixPass pass;
     vk::Buffer keys;
     ChunkTable chunks;
@@ -76,9 +76,9 @@ class KeyBitmap {
 
   KeyRange range_;
   bool null_is_key_ = false;
-  std::uint32_t dealt_by_ = 0;
+  std::uint32_t scattered_by_ = 0;
   vk::Buffer bitmap_;
-  std::optional<DealtKeys> dealt_;  // until the passes have run
+  std::optional<ScatteredKeys> scattered_;  // until the passes have run
 };
 
 /// Every pipeline of these passes with this tuning.

@@ -43,7 +43,7 @@ Result<void> check_rows(std::uint64_t rows) {
 }  // namespace
 
 Result<ResidentJoin> ResidentJoin::create(ComputeContext& context, DeviceRows left, DeviceRows right,
-                                          std::uint64_t expected_rows, ResidentJoinWay const& way,
+                                          std::uint64_t expected_rows, ResidentJoinStrategy const& way,
                                           vk::MemoryArena* results) {
   GARUDA_EXPECTS(left.keys.words == right.keys.words && !left.number_rows && !right.number_rows);
   GARUDA_EXPECTS(way.method != JoinMethod::automatic && way.method != JoinMethod::bitmap);
@@ -78,7 +78,7 @@ Result<ResidentJoin> ResidentJoin::create(ComputeContext& context, DeviceRows le
 }
 
 Result<ResidentJoin> ResidentJoin::create(ComputeContext& context, PartitionedSide left, PartitionedSide right,
-                                          std::uint64_t expected_rows, ResidentJoinWay const& way) {
+                                          std::uint64_t expected_rows, ResidentJoinStrategy const& way) {
   GARUDA_EXPECTS(way.method == JoinMethod::partitioned && !way.gathers && !way.marks.any());
   GARUDA_EXPECTS(way.parts == JoinedParts::numbers || way.parts == JoinedParts::none);
   GARUDA_EXPECTS(left.bits() == right.bits() && left.key_words() == right.key_words());

@@ -51,15 +51,15 @@ struct MarkedSides {
 };
 
 /// How such a join runs.
-struct ResidentJoinWay {
+struct ResidentJoinStrategy {
   JoinMethod method = JoinMethod::partitioned;  ///< not automatic
   bool gathers = false;                         ///< of partitioned: payload is fetched once the rows are known
   std::optional<Side> build = std::nullopt;     ///< nullopt: the smaller side
   JoinedParts parts = JoinedParts::columns;     ///< numbers: of sides without payload
   MarkedSides marks{};
-  std::uint32_t dealt_by = 0;  ///< of bitmap: leading bits by which keys are dealt out first, see piece_bits()
+  std::uint32_t scattered_by = 0;  ///< of bitmap: leading bits by which keys are scattered first, see piece_bits()
 
-  friend bool operator==(ResidentJoinWay const&, ResidentJoinWay const&) = default;
+  friend bool operator==(ResidentJoinStrategy const&, ResidentJoinStrategy const&) = default;
 };
 
 /// The inner join of two sides, run as often as wanted. `partitioned`: payload moves with the keys, so that the result
@@ -74,13 +74,13 @@ class ResidentJoin {
   /// result's columns go, this join's alone until they are taken; without it, to the context's lane.
   /// Errors: limit_exceeded, out_of_memory.
   static Result<ResidentJoin> create(ComputeContext& context, DeviceRows left, DeviceRows right,
-                                     std::uint64_t expected_rows, ResidentJoinWay const& way,
+                                     std::uint64_t expected_rows, ResidentJoinStrategy const& way,
                                      vk::MemoryArena* results = nullptr);
 
   /// Joins sides that are partitioned already, both in as many partitions: their rows' numbers, or how many rows
   /// there are. Requires: way.method is partitioned, without gathers and marks.
   static Result<ResidentJoin> create(ComputeContext& context, PartitionedSide left, PartitionedSide right,
-                                     std::uint64_t expected_rows, ResidentJoinWay const& way);
+                                     std::uint64_t expected_rows, ResidentJoinStrategy const& way);
 
   /// Records the whole join. Its result is good when finish() says so.
   Result<void> record(ComputeContext& context);

@@ -134,7 +134,7 @@ std::uint64_t RowsJoin::items_of(std::uint64_t rows) const noexcept {
 
 /// One share where a submission holds all tasks: on a discrete GPU as far as rows are expected, elsewhere, where other
 /// work needs the device or takes from it, whatever the keys are.
-void RowsJoin::deal_out(ComputeContext& context) {
+void RowsJoin::scatter_rows(ComputeContext& context) {
   auto items = items_;
   if (context.lane().device().traits().type != vk::DeviceType::discrete) {
     auto const chunk = std::uint64_t{join_chunk_rows(context.tuning())};
@@ -152,7 +152,7 @@ Result<void> RowsJoin::record(ComputeContext& context, PartitionedSide const& bu
   max_task_rows_ = static_cast<std::uint32_t>(std::max<std::uint64_t>(kMostJoinedRows / max_tasks_, 1));
   GARUDA_EXPECTS(build.num_partitions() == partitions_ && probe.num_partitions() == partitions_);
   items_ = items_of(rows_.expected);
-  deal_out(context);
+  scatter_rows(context);
   GARUDA_TRY(record_tasks(context, false));
   GARUDA_TRY(scan_.record(context, kTasksPhase, {task_counts_.address(), task_starts_.address(), partitions_}));
   GARUDA_TRY(record_tasks(context, true));
@@ -245,7 +245,7 @@ Result<RowsJoin::Outcome> RowsJoin::finish(ComputeContext& context) {
       // More tasks than one side's skew makes: all of them are needed to count the rows.
       GARUDA_TRY(take_tasks(context, tasks));
       items_ = std::max(items_, tasks * join_chunk_rows(context.tuning()));
-      deal_out(context);
+      scatter_rows(context);
       GARUDA_TRY(record_tasks(context, true));
       GARUDA_TRY(record_rows(context));
       continue;
@@ -255,7 +255,7 @@ Result<RowsJoin::Outcome> RowsJoin::finish(ComputeContext& context) {
     // The total is known and fits 32 bits, so no task can make the cursor wrap.
     max_task_rows_ = static_cast<std::uint32_t>(kMostJoinedRows);
     items_ = std::max(items_, items_of(rows));
-    deal_out(context);
+    scatter_rows(context);
     GARUDA_TRY(record_tasks(context, true));
     GARUDA_TRY(record_rows(context));
   }

@@ -39,7 +39,7 @@ struct JoinedRows {
 };
 
 /// Joins one pair of sides after the other; what it needs on the device is taken once. Rows come in any order. The work
-/// is dealt out as tasks of even size, which are found on the device: a partition of b build chunks and p probe chunks
+/// is scattered as tasks of even size, which are found on the device: a partition of b build chunks and p probe chunks
 /// is b × p tasks, so heavy partitions are split as finely as ordinary ones.
 class RowsJoin {
  public:
@@ -71,7 +71,7 @@ class RowsJoin {
   Result<void> record_tasks(ComputeContext& context, bool listed);
   Result<void> record_rows(ComputeContext& context);
   std::uint64_t items_of(std::uint64_t rows) const noexcept;
-  void deal_out(ComputeContext& context);
+  void scatter_rows(ComputeContext& context);
   Result<void> record_shares(ComputeContext& context, PassShape const& shape, shaders::JoinRowsPush push);
 
   std::uint32_t partitions_ = 0;

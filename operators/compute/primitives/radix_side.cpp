@@ -336,14 +336,14 @@ RadixRows MovedSide::moved_by(std::size_t pass) const {
   return moved;
 }
 
-PartitionedSide::PartitionedSide(DealtRows dealt)
-    : most_rows_(dealt.rows), bits_(dealt.bits), dealt_starts_(std::move(dealt.starts)) {
+PartitionedSide::PartitionedSide(ScatteredRows scattered)
+    : most_rows_(scattered.rows), bits_(scattered.bits), scattered_starts_(std::move(scattered.starts)) {
   DeviceRows rows;
-  rows.rows = dealt.rows;
-  rows.keys = {dealt.keys.address(), dealt.key_words};
+  rows.rows = scattered.rows;
+  rows.keys = {scattered.keys.address(), scattered.key_words};
   rows.number_rows = true;
-  Copy moved{std::move(dealt.keys), {}};
-  moved.payload.push_back(std::move(dealt.numbers));
+  Copy moved{std::move(scattered.keys), {}};
+  moved.payload.push_back(std::move(scattered.numbers));
   take_moved(std::move(rows), std::move(moved));
 }
 

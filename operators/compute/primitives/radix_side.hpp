@@ -1,4 +1,4 @@
-// Rows dealt out by digits of their keys on the device, payload with them: one pass, and the passes that partition or
+// Rows scattered by digits of their keys on the device, payload with them: one pass, and the passes that partition or
 // sort one side of a join.
 #pragma once
 
@@ -52,7 +52,7 @@ struct RadixPhases {
   char const* scatter = "scatter";
 };
 
-/// Segments of an array that a pass deals out one by one, each into bins of its own.
+/// Segments of an array that a pass scatters one by one, each into bins of its own.
 struct Segments {
   vk::Buffer const* starts = nullptr;  ///< (count + 1) × u32, not decreasing
   std::uint32_t count = 1;
@@ -183,7 +183,7 @@ class MovedSide {
   std::uint32_t payload_words(std::size_t column) const;
 
  protected:
-  /// Takes memory for passes by `digits`. `segmented`: each deals the bins of the one before out one by one.
+  /// Takes memory for passes by `digits`. `segmented`: each scatters the bins of the one before out one by one.
   Result<void> take(ComputeContext& context, DeviceRows rows, std::span<RadixDigit const> digits, bool segmented);
   RadixRows moved_by(std::size_t pass) const;
 
@@ -204,7 +204,7 @@ class MovedSide {
 
 /// Rows that the host has scattered by a digit of its own: keys of one or two words, their rows' numbers in the side
 /// (rows × u32), and where partitions begin ((2^bits + 1) × u32).
-struct DealtRows {
+struct ScatteredRows {
   std::uint64_t rows = 0;  ///< at least 1
   std::uint32_t key_words = 1;
   std::uint32_t bits = 0;
@@ -216,8 +216,8 @@ struct DealtRows {
 /// Partition p holds the rows whose hash starts with the bits of p, in any order.
 class PartitionedSide : public MovedSide {
  public:
-  /// A side that is partitioned already: recording it records nothing. Joined with one dealt out by the same digit.
-  explicit PartitionedSide(DealtRows dealt);
+  /// A side that is partitioned already: recording it records nothing. Joined with one scattered by the same digit.
+  explicit PartitionedSide(ScatteredRows scattered);
   PartitionedSide() = default;
 
   /// For 1 ≤ rows ≤ 2^31 and 1 ≤ bits ≤ 24. The columns of `rows` stay in place until record() has run on the device.
@@ -232,7 +232,7 @@ class PartitionedSide : public MovedSide {
 
   std::uint32_t num_partitions() const noexcept { return 1U << bits_; }
   /// (num_partitions() + 1) × u32.
-  vk::Buffer const& starts() const noexcept { return passes_.empty() ? dealt_starts_ : passes_.back().starts(); }
+  vk::Buffer const& starts() const noexcept { return passes_.empty() ? scattered_starts_ : passes_.back().starts(); }
   std::uint32_t bits() const noexcept { return bits_; }
 
  private:
@@ -240,7 +240,7 @@ class PartitionedSide : public MovedSide {
 
   std::uint64_t most_rows_ = 0;
   std::uint32_t bits_ = 0;
-  vk::Buffer dealt_starts_;
+  vk::Buffer scattered_starts_;
 };
 
 /// Rows sorted by their keys, those that are equal in the bits sorted by in the order of their rows. By stable passes

@@ -78,7 +78,7 @@ void estimate_matched(JoinShape& shape, double pairs) {
 double unmatched_rows(JoinShape const& shape, Side side) {
   if (shape.output.empty()) return 0;
   auto const& known = shape.of(side);
-  return num_side_rows(shape.parts.rows(side), static_cast<double>(known.rows + known.keyless_rows), known.matched);
+  return num_side_rows(shape.parts.rows(side), static_cast<double>(known.rows + known.null_key_rows), known.matched);
 }
 
 double unmatched_ns(JoinShape const& shape, rates::HostRates const& host) {

@@ -45,13 +45,13 @@ constexpr std::uint64_t row_id_bytes(std::uint64_t rows) noexcept { return rows 
 
 /// What the planner knows of one side of a join.
 struct SideShape {
-  std::uint64_t rows = 0;          ///< rows that have a key
-  std::uint64_t keyless_rows = 0;  ///< the other rows, whose keys are nulls that match nothing
-  std::uint64_t key_range = 0;     ///< largest - smallest word + 1; 0: empty or 2^64
-  double distinct = 0;             ///< estimate of the keys; 0: as many as rows
-  double heaviest = 0;             ///< share of the rows that the most frequent key has; 0: not known
-  double matched = 0;              ///< rows that have a match, from a sample; not known where rows are counted
-  std::size_t tested_columns = 0;  ///< columns that a condition compares for every pair of equal keys
+  std::uint64_t rows = 0;           ///< rows that have a key
+  std::uint64_t null_key_rows = 0;  ///< the other rows, whose keys are nulls that match nothing
+  std::uint64_t key_range = 0;      ///< largest - smallest word + 1; 0: empty or 2^64
+  double distinct = 0;              ///< estimate of the keys; 0: as many as rows
+  double heaviest = 0;              ///< share of the rows that the most frequent key has; 0: not known
+  double matched = 0;               ///< rows that have a match, from a sample; not known where rows are counted
+  std::size_t tested_columns = 0;   ///< columns that a condition compares for every pair of equal keys
 };
 
 /// What the planner knows of the data of a join.
@@ -71,9 +71,9 @@ struct JoinShape : QueryShape {
   std::uint64_t smaller_rows() const noexcept { return std::min(left.rows, right.rows); }
   std::uint64_t larger_rows() const noexcept { return std::max(left.rows, right.rows); }
   std::uint64_t row_id_bytes() const noexcept {
-    return contract::row_id_bytes(std::max(left.rows + left.keyless_rows, right.rows + right.keyless_rows));
+    return contract::row_id_bytes(std::max(left.rows + left.null_key_rows, right.rows + right.null_key_rows));
   }
-  bool is_keyless() const noexcept { return condition != nullptr; }
+  bool is_non_equi() const noexcept { return condition != nullptr; }
 };
 
 /// Bytes of the partitioned keys, of the payload carried with them and of marks; `encoded_bytes` are not among them.

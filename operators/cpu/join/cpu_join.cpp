@@ -100,7 +100,7 @@ class CpuJoinKernel final : public contract::JoinKernel {
     });
   }
 
-  std::span<std::uint32_t const> sole_matches() const override {
+  std::span<std::uint32_t const> unique_matches() const override {
     if (!is_kept_ || !offsets_ || !table_->is_unique()) return {};
     return {space_.found.template as<Found>(), probe_.size()};
   }

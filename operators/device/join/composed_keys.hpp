@@ -14,7 +14,7 @@
 #include "garuda/error.hpp"
 #include "operators/compute/group_by/device_keys.hpp"
 #include "operators/compute/join/key_bitmap.hpp"
-#include "operators/compute/join/resident_join_ways.hpp"
+#include "operators/compute/join/resident_join_strategies.hpp"
 #include "operators/compute/primitives/key_columns.hpp"
 #include "operators/device/device_table.hpp"
 #include "operators/device/strings/string_numbers.hpp"

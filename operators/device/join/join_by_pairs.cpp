@@ -145,7 +145,7 @@ Result<LeftPlaces> find_places(compute::ComputeContext& context, VkDeviceAddress
 }  // namespace
 
 Result<std::uint64_t> join_by_pairs(compute::ComputeContext& context, MovedSides const& sides,
-                                    resolve::JoinRequest const& request, compute::ResidentJoinWay way,
+                                    resolve::JoinRequest const& request, compute::ResidentJoinStrategy way,
                                     contract::StatsSink* stats, DeviceTableState* result) {
   GARUDA_EXPECTS(sides.by_pairs);
   auto const& condition = request.columns.condition;

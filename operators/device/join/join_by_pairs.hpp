@@ -16,7 +16,7 @@ namespace garuda::device {
 /// as of other joins. `result`: where its columns go; nullptr: rows are only counted. Returns their number; waits.
 /// Requires: sides.by_pairs. Errors: those of the join; limit_exceeded for 2^32 - 1 pairs or more before the test.
 Result<std::uint64_t> join_by_pairs(compute::ComputeContext& context, MovedSides const& sides,
-                                    resolve::JoinRequest const& request, compute::ResidentJoinWay way,
+                                    resolve::JoinRequest const& request, compute::ResidentJoinStrategy way,
                                     contract::StatsSink* stats, DeviceTableState* result);
 
 }  // namespace garuda::device

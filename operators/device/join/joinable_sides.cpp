@@ -27,7 +27,7 @@ compute::KeyIndex const* index_of(MovedSides const& sides, Side side) {
 }
 
 Result<JoinableSides> JoinableSides::create(compute::ComputeContext& context, MovedSides const& sides,
-                                            compute::ResidentJoinWay const& way, Control const& control) {
+                                            compute::ResidentJoinStrategy const& way, Control const& control) {
   JoinableSides joinable;
   joinable.left = sides.left.rows();
   joinable.right = sides.right.rows();
@@ -159,7 +159,7 @@ Result<std::optional<compute::KeyRange>> key_range(MovedSides const& sides, Side
 }
 
 Result<MarkedSide> mark_by_bitmap(compute::ComputeContext& context, MovedSides const& sides, Side build,
-                                  compute::ResidentJoinWay const& way, Control const& control) {
+                                  compute::ResidentJoinStrategy const& way, Control const& control) {
   GARUDA_TRY_ASSIGN(auto const values, key_range(sides, *way.build, control));
   GARUDA_EXPECTS(values);
   MarkedSide marked;
@@ -170,7 +170,7 @@ Result<MarkedSide> mark_by_bitmap(compute::ComputeContext& context, MovedSides c
   };
   auto const probe = other_side(build);
   auto const& probed = marked.joinable.of(probe);
-  GARUDA_TRY_ASSIGN(marked.bitmap, compute::KeyBitmap::create(context, *values, sides.nulls_equal, way.dealt_by));
+  GARUDA_TRY_ASSIGN(marked.bitmap, compute::KeyBitmap::create(context, *values, sides.nulls_equal, way.scattered_by));
   GARUDA_TRY_ASSIGN(marked.marks, context.device_buffer((probed.rows + 31) / 32 * 4, "marks"));
   GARUDA_TRY(marked.bitmap->record_keys(context, rows_of(build)));
   GARUDA_TRY(marked.bitmap->record_marks(context, rows_of(probe), marked.marks));
@@ -179,7 +179,7 @@ Result<MarkedSide> mark_by_bitmap(compute::ComputeContext& context, MovedSides c
 }
 
 Result<MarkedSide> mark_left(compute::ComputeContext& context, MovedSides const& sides,
-                             compute::ResidentJoinWay const& way, Control const& control) {
+                             compute::ResidentJoinStrategy const& way, Control const& control) {
   if (way.method == JoinMethod::bitmap) return mark_by_bitmap(context, sides, Side::right, way, control);
   MarkedSide left;
   GARUDA_TRY_ASSIGN(left.joinable, JoinableSides::create(context, sides, way, control));

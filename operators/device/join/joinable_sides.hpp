@@ -30,7 +30,7 @@ struct JoinableSides {
   /// says whether a kept index is looked up, which has no nulls. Errors: invalid_input for a key that does not fit 64
   /// bits; limit_exceeded, out_of_memory.
   static Result<JoinableSides> create(compute::ComputeContext& context, MovedSides const& sides,
-                                      compute::ResidentJoinWay const& way, Control const& control);
+                                      compute::ResidentJoinStrategy const& way, Control const& control);
 
   compute::DeviceRows const& of(Side side) const noexcept { return side == Side::left ? left : right; }
   /// Null keys of rows as the tables have them.
@@ -74,11 +74,11 @@ struct MarkedSide {
 /// bitmap has the range of the keys of the side that `way` builds on, to which all matches belong. Errors:
 /// limit_exceeded, out_of_memory, invalid_input for keys that are not compared.
 Result<MarkedSide> mark_by_bitmap(compute::ComputeContext& context, MovedSides const& sides, Side build,
-                                  compute::ResidentJoinWay const& way, Control const& control);
+                                  compute::ResidentJoinStrategy const& way, Control const& control);
 
 /// Records marks of the left rows of a join without pairs, as `way` says; by partitions it waits for them. Errors: as
 /// above.
 Result<MarkedSide> mark_left(compute::ComputeContext& context, MovedSides const& sides,
-                             compute::ResidentJoinWay const& way, Control const& control);
+                             compute::ResidentJoinStrategy const& way, Control const& control);
 
 }  // namespace garuda::device

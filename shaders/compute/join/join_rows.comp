@@ -174,7 +174,7 @@ void write_single(JoinedColumn column, uint word, JoinTask task, uint first, uin
   }
 }
 
-// Where probe rows have several matches, pairs are listed first, as many at a time as shared memory holds, and then dealt
+// Where probe rows have several matches, pairs are listed first, as many at a time as shared memory holds, and then scattered
 // out evenly: build row << kRowBits | probe row. `cursors` and `positions`, of each probe row's next pair, move on.
 // Called by all, between barriers.
 void list_pairs(uint window, uvec2 keys[kItems], inout uint cursors[kItems], inout uint positions[kItems]) {

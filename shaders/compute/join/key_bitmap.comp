@@ -1,7 +1,7 @@
 #version 450
 #extension GL_GOOGLE_include_directive : require
 // Whether keys are among those of another table, by a bitmap over the range of these. SET: the bits of a table's keys.
-// PIECES: the same of keys that were dealt out by their leading bits, a chunk of a piece's keys a workgroup, which
+// PIECES: the same of keys that were scattered by their leading bits, a chunk of a piece's keys a workgroup, which
 // gathers the piece in shared memory. TEST: which rows of the other table find their bit set.
 //
 // Buffers: KeyBitmapPush, by address. Invocation: kItems rows of a block, kGroup apart. Writes: bitmap (SET and PIECES,

@@ -50,7 +50,7 @@ struct ResidentJoinShape {
   contract::JoinParts parts{};
   bool counts = false;  ///< of the result only its rows' number is wanted
   bool nulls_equal = false;
-  bool is_dealt = false;                   ///< both sides are partitioned already
+  bool is_scattered = false;               ///< both sides are partitioned already
   double tested_reads = 0;                 ///< of a join whose pairs of row numbers are tested: values that each reads
   double converted_bytes = 0;              ///< of values that are made for these tests
   std::vector<NumberedStrings> strings{};  ///< of keys of strings, which are joined by their numbers
@@ -65,7 +65,7 @@ struct ResidentJoinShape {
 /// `way.method`: not automatic. Rules of Wu et al. 2025, §5.4 and §6, as terms: matches
 /// and payload columns are random reads of what is gathered, payload and key widths are bytes of every pass that
 /// carries them, small build sides are reads of tables that caches hold; skew costs what its rows do.
-contract::PhaseCosts resident_join_costs(ResidentJoinShape const& shape, ResidentJoinWay const& way,
+contract::PhaseCosts resident_join_costs(ResidentJoinShape const& shape, ResidentJoinStrategy const& way,
                                          rates::DeviceRates const& rates, ComputeTuning const& tuning);
 
 /// Whether a bitmap over the range of the build side's keys may do the join, whatever they are: of left rows alone,
@@ -73,17 +73,18 @@ contract::PhaseCosts resident_join_costs(ResidentJoinShape const& shape, Residen
 bool may_use_bitmap(ResidentJoinShape const& shape, Side build);
 
 /// Whether the join looks its rows up in an index that is kept.
-bool uses_index(ResidentJoinShape const& shape, ResidentJoinWay const& way);
+bool uses_index(ResidentJoinShape const& shape, ResidentJoinStrategy const& way);
 
 /// The ways that `shape.asked` allows, the cheapest first. Ordered rows come of method global
 /// with the right side built alone; `bitmap` is among them where the shape says of a side what it takes. Errors: usage
 /// for ordered rows by another method, and for a bitmap of what has none.
-Result<std::vector<ResidentJoinWay>> resident_join_ways(ResidentJoinShape const& shape, rates::DeviceRates const& rates,
-                                                        ComputeTuning const& tuning);
+Result<std::vector<ResidentJoinStrategy>> resident_join_strategies(ResidentJoinShape const& shape,
+                                                                   rates::DeviceRates const& rates,
+                                                                   ComputeTuning const& tuning);
 
 /// `tuning` with the choices made that force `way`.
-JoinTuning forcing(ResidentJoinWay const& way, JoinTuning tuning = {});
+JoinTuning forcing(ResidentJoinStrategy const& way, JoinTuning tuning = {});
 /// Returns the way that forcing() made the choices of, for rows, or their number (`counts`), of such parts.
-ResidentJoinWay forced(JoinTuning const& tuning, contract::JoinParts const& parts, bool counts);
+ResidentJoinStrategy forced(JoinTuning const& tuning, contract::JoinParts const& parts, bool counts);
 
 }  // namespace garuda::compute

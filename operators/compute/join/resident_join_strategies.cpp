@@ -1,4 +1,4 @@
-#include "operators/compute/join/resident_join_ways.hpp"
+#include "operators/compute/join/resident_join_strategies.hpp"
 
 #include <fmt/format.h>
 
@@ -46,7 +46,7 @@ constexpr double kPartitionShare = 1.3;
 constexpr double kPiecePasses = 6;
 constexpr double kPassNs = 5e3;
 
-Side build_side(ResidentJoinShape const& shape, ResidentJoinWay const& way) {
+Side build_side(ResidentJoinShape const& shape, ResidentJoinStrategy const& way) {
   if (way.build) return *way.build;
   if (shape.left.rows == shape.right.rows && !shape.parts.pairs) return Side::right;
   return shape.left.rows <= shape.right.rows ? Side::left : Side::right;
@@ -66,7 +66,7 @@ double read_table_ns(double reads, double table_bytes, rates::DeviceRates const&
   return access_ns(reads, table_bytes, rates.cached_reads_per_s, rates.random_reads_per_s);
 }
 
-/// A pass that deals rows out: a histogram reads the keys, the scatter reads and writes all.
+/// A pass that scatters rows: a histogram reads the keys, the scatter reads and writes all.
 double pass_bytes(double key_bytes, double payload_bytes) { return key_bytes + 2 * (key_bytes + payload_bytes); }
 
 double passes_of(std::uint32_t bits, ComputeTuning const& tuning) {
@@ -81,14 +81,14 @@ double gather_ns(ResidentSideShape const& side, double matches, rates::DeviceRat
          contract::stream_ns(matches * (kRowNumberBytes + side.payload_bytes), rates);
 }
 
-double waits_of(ResidentJoinWay const& way) { return kWaits + (way.marks.any() ? kUnmatchedWaits : 0); }
+double waits_of(ResidentJoinStrategy const& way) { return kWaits + (way.marks.any() ? kUnmatchedWaits : 0); }
 
-bool writes(ResidentJoinWay const& way) {
+bool writes(ResidentJoinStrategy const& way) {
   return way.parts == JoinedParts::columns || way.parts == JoinedParts::numbers;
 }
 
 /// Cost of rows without a partner: their marks are read twice.
-double unmatched_ns(ResidentJoinShape const& shape, ResidentJoinWay const& way, rates::DeviceRates const& rates) {
+double unmatched_ns(ResidentJoinShape const& shape, ResidentJoinStrategy const& way, rates::DeviceRates const& rates) {
   double ns = 0;
   for (auto const which : {Side::left, Side::right}) {
     auto const& side = shape.of(which);
@@ -110,7 +110,7 @@ double test_ns(ResidentJoinShape const& shape, rates::DeviceRates const& rates) 
   return read_table_ns(shape.matches * shape.tested_reads, 4 * std::max(shape.left.rows, shape.right.rows), rates);
 }
 
-contract::PhaseCosts partitioned_costs(ResidentJoinShape const& shape, ResidentJoinWay const& way,
+contract::PhaseCosts partitioned_costs(ResidentJoinShape const& shape, ResidentJoinStrategy const& way,
                                        rates::DeviceRates const& rates, ComputeTuning const& tuning) {
   auto const& build = shape.of(build_side(shape, way));
   auto const passes = passes_of(join_radix_bits(static_cast<std::uint64_t>(std::max(build.rows, 1.0)), tuning), tuning);
@@ -126,7 +126,7 @@ contract::PhaseCosts partitioned_costs(ResidentJoinShape const& shape, ResidentJ
     written += writes(way) ? moved : 0;
     if (gathers_side && writes(way)) gathers += gather_ns(*side, shape.matches, rates);
   }
-  if (shape.is_dealt) partition = 0;
+  if (shape.is_scattered) partition = 0;
   return {{"device partition", kPartitionShare * partition},
           {"join", kPartitionShare * contract::stream_ns(read + shape.matches * written, rates)},
           {"gather", gathers},
@@ -135,7 +135,7 @@ contract::PhaseCosts partitioned_costs(ResidentJoinShape const& shape, ResidentJ
           {"submissions", waits_of(way) * rates.submission_ns}};
 }
 
-contract::PhaseCosts indexed_costs(ResidentJoinShape const& shape, ResidentJoinWay const& way,
+contract::PhaseCosts indexed_costs(ResidentJoinShape const& shape, ResidentJoinStrategy const& way,
                                    rates::DeviceRates const& rates, ComputeTuning const& tuning) {
   auto const side = build_side(shape, way);
   auto const& build = shape.of(side);
@@ -170,10 +170,10 @@ contract::PhaseCosts indexed_costs(ResidentJoinShape const& shape, ResidentJoinW
           {"submissions", (waits_of(way) + (searches_bounds ? kBoundsWaits : 0)) * rates.submission_ns}};
 }
 
-/// A bit is set for each build row, in a table of the bitmap's size, or in pieces by keys that were dealt out first,
+/// A bit is set for each build row, in a table of the bitmap's size, or in pieces by keys that were scattered first,
 /// and read for each probe row; the other way round, too, where build rows that have no match are counted and probe
 /// keys may repeat.
-contract::PhaseCosts bitmap_costs(ResidentJoinShape const& shape, ResidentJoinWay const& way,
+contract::PhaseCosts bitmap_costs(ResidentJoinShape const& shape, ResidentJoinStrategy const& way,
                                   rates::DeviceRates const& rates) {
   auto const side = build_side(shape, way);
   auto const& build = shape.of(side);
@@ -183,7 +183,7 @@ contract::PhaseCosts bitmap_costs(ResidentJoinShape const& shape, ResidentJoinWa
     return read_table_ns(rows, bytes, rates) + contract::stream_ns(rows * shape.key_bytes, rates);
   };
   auto const set_ns = [&](double rows) {
-    if (way.dealt_by != 0)
+    if (way.scattered_by != 0)
       return kPartitionShare * contract::stream_ns(rows * (pass_bytes(shape.key_bytes, 0) + shape.key_bytes), rates) +
              contract::stream_ns(2 * bytes, rates) + kPiecePasses * kPassNs;
     return contract::stream_ns(bytes, rates) + test_ns(rows) +
@@ -218,7 +218,7 @@ bool can_use_bitmap(ResidentJoinShape const& shape, Side build) {
 }
 
 /// What the rows of such parts are made of, and the sides that are marked.
-void take_parts(contract::JoinParts const& parts, bool counts, ResidentJoinWay& way) {
+void take_parts(contract::JoinParts const& parts, bool counts, ResidentJoinStrategy& way) {
   auto const marks = [&](contract::SideRows rows) {
     return rows != contract::SideRows::none && !(rows == contract::SideRows::all && counts);
   };
@@ -227,21 +227,21 @@ void take_parts(contract::JoinParts const& parts, bool counts, ResidentJoinWay& 
 }
 
 /// Sets what the kind of join wants of every strategy. Rows are marked while they are probed, rather than built from.
-void take_parts(ResidentJoinShape const& shape, ResidentJoinWay& way) {
+void take_parts(ResidentJoinShape const& shape, ResidentJoinStrategy& way) {
   take_parts(shape.parts, shape.counts, way);
   if (shape.build) way.build = shape.build;
   if (!shape.parts.pairs) way.build = build_side(shape, way);
 }
 
 /// Leaves those whose rows come in order: by an index over the right side, or, of left rows alone, by a bitmap.
-Result<void> keep_ordered(std::vector<ResidentJoinWay>& ways, ResidentJoinShape const& shape) {
-  std::erase_if(ways, [](ResidentJoinWay const& way) { return way.method != JoinMethod::bitmap; });
+Result<void> keep_ordered(std::vector<ResidentJoinStrategy>& ways, ResidentJoinShape const& shape) {
+  std::erase_if(ways, [](ResidentJoinStrategy const& way) { return way.method != JoinMethod::bitmap; });
   auto const method = shape.asked.method;
   if (method == JoinMethod::bitmap) return {};
   if (method != JoinMethod::automatic && method != JoinMethod::global)
     return fail(ErrorCode::usage, fmt::format("ordered rows of a join on a device come of method=global: {}",
                                               to_string(forcing({method}))));
-  ResidentJoinWay way{JoinMethod::global, false, Side::right};
+  ResidentJoinStrategy way{JoinMethod::global, false, Side::right};
   take_parts(shape, way);
   way.build = Side::right;
   ways.push_back(way);
@@ -249,8 +249,8 @@ Result<void> keep_ordered(std::vector<ResidentJoinWay>& ways, ResidentJoinShape 
 }
 
 /// Ways that are weighed against each other.
-std::vector<ResidentJoinWay> candidates(ResidentJoinShape const& shape, ComputeTuning const& tuning) {
-  std::vector<ResidentJoinWay> ways;
+std::vector<ResidentJoinStrategy> candidates(ResidentJoinShape const& shape, ComputeTuning const& tuning) {
+  std::vector<ResidentJoinStrategy> ways;
   auto const [method, payload] = std::pair(shape.asked.method, shape.asked.payload);
   auto const bitmap_bits = shape.asked.radix_bits;
   if (method == JoinMethod::automatic || method == JoinMethod::partitioned) {
@@ -259,12 +259,12 @@ std::vector<ResidentJoinWay> candidates(ResidentJoinShape const& shape, ComputeT
   }
   for (auto const side : {Side::right, Side::left}) {
     if (!can_use_bitmap(shape, side)) continue;
-    ResidentJoinWay way{JoinMethod::bitmap, false, side};
+    ResidentJoinStrategy way{JoinMethod::bitmap, false, side};
     if (!shape.of(side).may_have_null_keys)
-      way.dealt_by = piece_bits(static_cast<std::uint64_t>(*shape.of(side).key_span), bitmap_bits, tuning);
+      way.scattered_by = piece_bits(static_cast<std::uint64_t>(*shape.of(side).key_span), bitmap_bits, tuning);
     ways.push_back(way);
-    if (way.dealt_by == 0 || bitmap_bits >= 0) continue;
-    way.dealt_by = 0;
+    if (way.scattered_by == 0 || bitmap_bits >= 0) continue;
+    way.scattered_by = 0;
     ways.push_back(way);
   }
   // A payload that is to be carried or gathered is one of partitions.
@@ -288,7 +288,7 @@ bool may_use_bitmap(ResidentJoinShape const& shape, Side build) {
   return shape.parts.pairs ? shape.counts && !shape.nulls_equal : build == Side::right;
 }
 
-bool uses_index(ResidentJoinShape const& shape, ResidentJoinWay const& way) {
+bool uses_index(ResidentJoinShape const& shape, ResidentJoinStrategy const& way) {
   return way.method == JoinMethod::global && way.build && shape.of(*way.build).has_index;
 }
 
@@ -306,7 +306,7 @@ ResidentSideShape shape_of(DeviceRows const& rows) noexcept {
   return shape;
 }
 
-contract::PhaseCosts resident_join_costs(ResidentJoinShape const& shape, ResidentJoinWay const& way,
+contract::PhaseCosts resident_join_costs(ResidentJoinShape const& shape, ResidentJoinStrategy const& way,
                                          rates::DeviceRates const& rates, ComputeTuning const& tuning) {
   GARUDA_EXPECTS(way.method != JoinMethod::automatic);
   auto costs = composed_key_costs(shape.composed, rates);
@@ -322,8 +322,9 @@ contract::PhaseCosts resident_join_costs(ResidentJoinShape const& shape, Residen
   return costs;
 }
 
-Result<std::vector<ResidentJoinWay>> resident_join_ways(ResidentJoinShape const& shape, rates::DeviceRates const& rates,
-                                                        ComputeTuning const& tuning) {
+Result<std::vector<ResidentJoinStrategy>> resident_join_strategies(ResidentJoinShape const& shape,
+                                                                   rates::DeviceRates const& rates,
+                                                                   ComputeTuning const& tuning) {
   auto ways = candidates(shape, tuning);
   if (shape.asked.method == JoinMethod::bitmap && ways.empty())
     return fail(
@@ -333,24 +334,25 @@ Result<std::vector<ResidentJoinWay>> resident_join_ways(ResidentJoinShape const&
                     "range of at most {}",
                     kMostBitmapSpan));
   if (shape.ordered) GARUDA_TRY(keep_ordered(ways, shape));
-  std::ranges::stable_sort(ways, {}, [&](ResidentJoinWay const& way) {
+  std::ranges::stable_sort(ways, {}, [&](ResidentJoinStrategy const& way) {
     return contract::total_ns(resident_join_costs(shape, way, rates, tuning));
   });
   return ways;
 }
 
-JoinTuning forcing(ResidentJoinWay const& way, JoinTuning tuning) {
+JoinTuning forcing(ResidentJoinStrategy const& way, JoinTuning tuning) {
   tuning.method = way.method;
-  if (way.method == JoinMethod::bitmap) tuning.radix_bits = static_cast<std::int32_t>(way.dealt_by);
+  if (way.method == JoinMethod::bitmap) tuning.radix_bits = static_cast<std::int32_t>(way.scattered_by);
   if (way.build) tuning.build = *way.build == Side::left ? BuildSide::left : BuildSide::right;
   if (way.method == JoinMethod::partitioned) tuning.payload = way.gathers ? Payload::gather : Payload::carry;
   return tuning;
 }
 
-ResidentJoinWay forced(JoinTuning const& tuning, contract::JoinParts const& parts, bool counts) {
-  ResidentJoinWay way{tuning.method, tuning.method == JoinMethod::partitioned && tuning.payload == Payload::gather};
+ResidentJoinStrategy forced(JoinTuning const& tuning, contract::JoinParts const& parts, bool counts) {
+  ResidentJoinStrategy way{tuning.method,
+                           tuning.method == JoinMethod::partitioned && tuning.payload == Payload::gather};
   if (tuning.build != BuildSide::automatic) way.build = tuning.build == BuildSide::left ? Side::left : Side::right;
-  if (tuning.method == JoinMethod::bitmap) way.dealt_by = static_cast<std::uint32_t>(tuning.radix_bits);
+  if (tuning.method == JoinMethod::bitmap) way.scattered_by = static_cast<std::uint32_t>(tuning.radix_bits);
   take_parts(parts, counts, way);
   return way;
 }
