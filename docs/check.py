@@ -86,7 +86,7 @@ def shape_breaches(name: str, text: str) -> Iterator[str]:
         yield f"{name}: {len(text.splitlines())} lines; {most} at most"
     words = len(performance_tables.MARKED.sub("", text).split())
     if name == "docs/design.md" and words > MOST_WORDS_OF_DESIGN:
-        yield f"{name}: {words} words beside tables that a script prints; {MOST_WORDS_OF_DESIGN} at most"
+        yield f"{name}: {words} words; {MOST_WORDS_OF_DESIGN} at most"
 
 
 def link_breaches(name: str, text: str, root: pathlib.Path) -> Iterator[str]:
