@@ -79,8 +79,6 @@ class KeyEncoder {
 
   /// Finds the ranges of all codes. Call first. Errors: cancelled.
   Result<void> scan();
-  /// A table each.
-  std::vector<KeyScan> const& scans() const noexcept { return scans_; }
 
   /// Chooses the layout: attributes are packed when their ranges together fit 64 bits, unless `form` asks for words (or
   /// row ids, which compare words too). A table whose only attribute has the layout already is borrowed, then it must
@@ -100,7 +98,7 @@ class KeyEncoder {
   std::span<OpenKeys const> tables_;
   NullKeys nulls_;
   Control const& control_;
-  std::vector<KeyScan> scans_;
+  std::vector<KeyScan> scans_;  // a table each
   KeyLayout layout_;
   bool in_parts_ = false;
 };

@@ -131,8 +131,6 @@ Result<Table> TableInput::whole_table() {
   return unified(stream_.schema(), std::move(batches));
 }
 
-Result<Table> TableInput::rows_to_table(io::ArrowBatches batches) const { return unified(schema_, std::move(batches)); }
-
 Result<Table> TableInput::unified(std::shared_ptr<arrow::Schema> const& schema, io::ArrowBatches batches) const {
   GARUDA_ARROW_TRY_ASSIGN(batches, io::unify_dictionaries(std::move(batches)), ErrorCode::invalid_input, sentence_);
   auto table = io::to_table(schema, std::move(batches));

@@ -68,8 +68,6 @@ class TableInput {
   Result<std::shared_ptr<arrow::RecordBatch>> next_rows();
   /// Has the rows that next_rows gave last come once more.
   void put_back(io::ArrowBatches batches);
-  /// Makes a table of what next_rows gave.
-  Result<Table> rows_to_table(io::ArrowBatches batches) const;
 
   /// Has rows handed over from now on, not held: those held first, then the rest of the file.
   Result<void> start_handing_over();

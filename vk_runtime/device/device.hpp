@@ -84,9 +84,8 @@ class Device {
   /// The queue of the main family (graphics, compute, transfer). Lanes share it: on an H100 two lanes are no faster by
   /// four queues than by one, and each takes 25 ms to open.
   Queue& graphics_queue() noexcept { return *graphics_queue_; }
-  /// Queues of a transfer-only family: none, one, or two, so that copies in both directions run side by side.
-  std::size_t transfer_queue_count() const noexcept { return transfer_queues_.size(); }
-  /// A queue of a transfer-only family, `i` taken modulo their number, or nullptr.
+  /// A queue of a transfer-only family, `i` taken modulo their number, or nullptr. There is none, one, or two, so that
+  /// copies in both directions run side by side.
   Queue* transfer_queue(std::size_t i = 0) noexcept {
     return transfer_queues_.empty() ? nullptr : transfer_queues_[i % transfer_queues_.size()].get();
   }

@@ -74,8 +74,6 @@ Result<void> load_vulkan() {
   return outcome;
 }
 
-std::uint32_t loader_api_version() { return volkGetInstanceVersion(); }
-
 namespace {
 
 std::atomic<bool> are_left{false};

@@ -5,7 +5,6 @@
 
 #include <volk.h>
 
-#include <cstdint>
 #include <memory>
 #include <string_view>
 
@@ -26,9 +25,6 @@ Result<void> check(VkResult result, std::string_view call);
 /// Opens the Vulkan loader. The first call does the work, later ones return its outcome. Thread-safe.
 /// Errors: no_device when the machine has no Vulkan loader (libvulkan.so.1), or one without Vulkan 1.3.
 Result<void> load_vulkan();
-
-/// Instance API version of the loader; only after load_vulkan() succeeded.
-std::uint32_t loader_api_version();
 
 /// Has devices and instances whose owners go, and what these hold of them, left to the operating system from now on,
 /// which takes them down with the process, faster than the driver does one by one. For a program that is about to end

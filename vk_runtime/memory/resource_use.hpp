@@ -29,7 +29,6 @@ namespace use {
 /// Nothing came before: the resource is new, or its contents are not wanted. Only for producers.
 inline constexpr ResourceUse kUndefined{};
 
-inline constexpr ResourceUse kHostWrite{VK_PIPELINE_STAGE_2_HOST_BIT, VK_ACCESS_2_HOST_WRITE_BIT};
 inline constexpr ResourceUse kHostRead{VK_PIPELINE_STAGE_2_HOST_BIT, VK_ACCESS_2_HOST_READ_BIT};
 
 inline constexpr ResourceUse kTransferRead{VK_PIPELINE_STAGE_2_ALL_TRANSFER_BIT, VK_ACCESS_2_TRANSFER_READ_BIT,
