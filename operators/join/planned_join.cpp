@@ -29,8 +29,7 @@ std::vector<contract::OutputShape> output_shape(resolve::JoinRequest const& requ
   std::vector<contract::OutputShape> shapes;
   if (output == JoinOutput::count) return shapes;
   for (auto const& column : request.columns.output) {
-    auto const is_left = column.side == Side::left;
-    auto const& table = is_left ? request.left : request.right;
+    auto const& table = request.of(column.side);
     auto const is_key = words_tell && request.columns.key_of(column);
     auto const makes_rows = output == JoinOutput::rows;
     auto const is_plain = makes_rows && materialize::is_plain(table, column.column);
@@ -261,7 +260,7 @@ Result<PlannedJoin> plan_request(resolve::JoinRequest const& request, JoinOutput
     auto const& moved = shape.output[c];
     auto const is_left = moved.side == Side::left;
     GARUDA_TRY_ASSIGN(auto const bytes, run.arena.execute([&] {
-      return materialize::carried_bytes(is_left ? request.left : request.right, moved.column, control);
+      return materialize::carried_bytes(request.of(moved.side), moved.column, control);
     }));
     // The sample saw no value that is too long: the column is gathered.
     if (bytes > 0) (is_left ? planned.left_carried : planned.right_carried).push_back({moved.column, bytes});

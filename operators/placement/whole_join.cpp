@@ -65,7 +65,7 @@ struct UploadSize {
 
 /// Strings that are not compared stay where they are. Errors: usage, naming the column.
 Result<void> check_columns(resolve::JoinRequest const& request, Side side, std::span<std::size_t const> columns) {
-  auto const& schema = (side == Side::left ? request.left : request.right).schema();
+  auto const& schema = request.of(side).schema();
   auto compared = request.columns.key_columns(side);
   if (request.columns.condition)
     for (auto const& column : request.columns.condition->columns(side)) compared.push_back(column.column);
@@ -95,8 +95,8 @@ Result<TablesThere> lay_out(contract::JoinInquiry const& inquiry, UploadSize& si
   device::TableDevice device;
   device.info = inquiry.facts().info;
   std::vector<DeviceTable> tables;
-  for (auto const side : {Side::left, Side::right}) {
-    auto const& table = side == Side::left ? request.left : request.right;
+  for (auto const side : kSides) {
+    auto const& table = request.of(side);
     GARUDA_TRY_ASSIGN(auto const columns, resolve::columns_read(request, side));
     GARUDA_TRY(check_columns(request, side, columns));
     GARUDA_TRY_ASSIGN(auto one, device::lay_out_table(table, columns, device));
@@ -121,8 +121,7 @@ Result<TablesThere> bring_there(resolve::JoinRequest const& request, contract::J
   std::uint64_t bytes = 0;
   for (auto const side : kSides) {
     GARUDA_TRY_ASSIGN(auto const columns, resolve::columns_read(request, side));
-    GARUDA_TRY_ASSIGN(
-        auto table, device::upload_table(side == Side::left ? request.left : request.right, columns, device, options));
+    GARUDA_TRY_ASSIGN(auto table, device::upload_table(request.of(side), columns, device, options));
     bytes += table.device_bytes();
     tables.push_back(std::move(table));
   }
@@ -143,7 +142,7 @@ Result<void> check_uploaded(resolve::JoinRequest const& request) {
 double down_row_bytes(TablesThere const& there) {
   double bytes = 0;
   for (auto const& output : there.request.columns.output) {
-    auto const& table = output.side == Side::left ? there.request.left : there.request.right;
+    auto const& table = there.request.of(output.side);
     auto const& strings = table.resident()->columns[output.column].strings;
     bytes += static_cast<double>(materialize::kWordBytes *
                                  device::stored_words(table.schema()[output.column].type).value_or(1));
@@ -161,13 +160,13 @@ std::string how(compute::ComposedKeyShape const& keys) {
   return fmt::format("{}, {} words, numbered on the device", columns, keys.numbered_words);
 }
 
-std::uint64_t join_bytes(compute::ResidentJoinShape const& shape, compute::ResidentJoinStrategy const& way) {
+std::uint64_t join_bytes(compute::ResidentJoinShape const& shape, compute::ResidentJoinStrategy const& strategy) {
   double moved = 0;
   for (auto const* side : {&shape.left, &shape.right}) moved += side->rows * (shape.key_bytes + side->payload_bytes);
-  if (way.method == JoinMethod::bitmap) {
-    auto const& build = shape.of(*way.build);
+  if (strategy.method == JoinMethod::bitmap) {
+    auto const& build = shape.of(*strategy.build);
     moved = static_cast<double>(compute::bitmap_bytes(static_cast<std::uint64_t>(*build.key_span)));
-    if (way.scattered_by != 0) moved += build.rows * shape.key_bytes / kJoinCopies;
+    if (strategy.scattered_by != 0) moved += build.rows * shape.key_bytes / kJoinCopies;
   }
   auto const row_bytes = shape.key_bytes + shape.left.payload_bytes + shape.right.payload_bytes;
   auto const rows = shape.counts ? 0 : std::max({shape.left.rows, shape.right.rows, shape.matches});
@@ -190,20 +189,20 @@ Result<std::vector<contract::JoinOffer>> offer_strategies(contract::JoinInquiry 
   shape.matches = matches;
   if (asked.build != BuildSide::automatic) shape.build = asked.build == BuildSide::left ? Side::left : Side::right;
   if (inquiry.shape.resident_on) GARUDA_TRY(device::look_at_keys(request, facts.rates(), tuning, shape));
-  GARUDA_TRY_ASSIGN(auto const ways, compute::resident_join_strategies(shape, facts.rates(), tuning));
+  GARUDA_TRY_ASSIGN(auto const strategies, compute::resident_join_strategies(shape, facts.rates(), tuning));
   std::vector<contract::JoinOffer> offers;
-  for (auto const& way : ways) {
+  for (auto const& strategy : strategies) {
     auto& offer = offers.emplace_back(vulkan::device_join_offer(Path::compute, inquiry));
-    offer.tuning = compute::forcing(way, asked);
+    offer.tuning = compute::forcing(strategy, asked);
     describe_whole(inquiry, offer);
     for (auto const& strings : shape.strings)
       if (strings.strings > 0) describe(strings, offer);
     if (shape.composed.columns > 0) offer.details.emplace_back("composed keys", how(shape.composed));
-    if (compute::uses_index(shape, way))
-      offer.details.emplace_back("index", fmt::format("kept with the {} table", to_string(*way.build)));
+    if (compute::uses_index(shape, strategy))
+      offer.details.emplace_back("index", fmt::format("kept with the {} table", to_string(*strategy.build)));
     offer.key_bits = static_cast<std::uint32_t>(8 * shape.key_bytes);
-    offer.device_bytes = join_bytes(shape, way);
-    contract::set_phases(offer.candidate, compute::resident_join_costs(shape, way, facts.rates(), tuning));
+    offer.device_bytes = join_bytes(shape, strategy);
+    contract::set_phases(offer.candidate, compute::resident_join_costs(shape, strategy, facts.rates(), tuning));
   }
   return offers;
 }
@@ -381,16 +380,16 @@ Result<std::unique_ptr<JoinResult>> join_whole_tables(resolve::JoinRequest const
     return device::streamed_join(request, device, offer, std::move(plan), std::move(run));
   }
   GARUDA_TRY_ASSIGN(auto const there, bring_there(request, offer, *run));
-  auto const way = compute::forced(offer.tuning, request.columns.parts, false);
-  return device::join_device_tables(there.request, std::move(plan), way, std::move(run));
+  auto const strategy = compute::forced(offer.tuning, request.columns.parts, false);
+  return device::join_device_tables(there.request, std::move(plan), strategy, std::move(run));
 }
 
 Result<Engine::Counted> count_whole_join(resolve::JoinRequest const& request, contract::JoinOffer const& offer,
                                          Plan plan) {
   run::QueryRun run(request.options);
   GARUDA_TRY_ASSIGN(auto const there, bring_there(request, offer, run));
-  auto const way = compute::forced(offer.tuning, request.columns.parts, true);
-  GARUDA_TRY_ASSIGN(auto const rows, device::count_device_tables(there.request, way, run.recorder));
+  auto const strategy = compute::forced(offer.tuning, request.columns.parts, true);
+  GARUDA_TRY_ASSIGN(auto const rows, device::count_device_tables(there.request, strategy, run.recorder));
   auto stats = run.stats(plan);
   stats.rows_left = static_cast<std::uint64_t>(request.left.num_rows());
   stats.rows_right = static_cast<std::uint64_t>(request.right.num_rows());

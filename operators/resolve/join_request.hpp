@@ -23,6 +23,8 @@ struct JoinRequest {
   JoinOptions options;
   contract::DeviceSet* devices = nullptr;
   std::vector<std::string> notes{};  ///< for the plan: what was decided before
+
+  TableView const& of(Side side) const noexcept { return side == Side::left ? left : right; }
 };
 
 /// The columns of a side that the join reads, each once, ascending: resolved against them alone, it is the same join.

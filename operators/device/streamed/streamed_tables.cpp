@@ -34,7 +34,7 @@ DividedColumns divide(resolve::JoinRequest const& request) {
   bool const gathers = request.options.tuning.payload == Payload::gather;
   for (std::size_t i = 0; i < request.columns.output.size(); ++i) {
     auto const& [side, column] = request.columns.output[i];
-    auto const& type = (side == Side::left ? request.left : request.right).schema()[column].type;
+    auto const& type = request.of(side).schema()[column].type;
     if (column != pair.of(side) && (gathers || !device_words(type))) {
       add_once(divided.gathered[side_index(side)], column);
       continue;
@@ -63,7 +63,7 @@ Result<StreamedTables> StreamedTables::create(resolve::JoinRequest const& reques
   auto divided = divide(request);
   StreamedTables streamed;
   for (auto const side : kSides) {
-    auto const& host = side == Side::left ? request.left : request.right;
+    auto const& host = request.of(side);
     GARUDA_TRY_ASSIGN(auto table,
                       lay_out_table(host, divided.uploaded[side_index(side)], device, device_key_words(*key_type)));
     if (upload) GARUDA_TRY(take_columns(table, *upload));
