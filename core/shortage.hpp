@@ -1,5 +1,5 @@
-// What says that memory or threads ran out: a bound on the host buffers in use, and exceptions of the standard library
-// and of other libraries.
+// Shortages of memory and threads: a bound on the host buffers in use, and exceptions of the standard library and of
+// other libraries that say so.
 #pragma once
 
 #include <atomic>

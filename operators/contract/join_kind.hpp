@@ -1,4 +1,4 @@
-// What the kinds of join give, as data: pairs of rows, and rows of one side without a row of the other.
+// The rows that each kind of join gives, as data: pairs of rows, and rows of one side without a row of the other.
 #pragma once
 
 #include <cstdint>

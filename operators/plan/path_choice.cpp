@@ -37,7 +37,7 @@ bool has_free_gpu(std::span<contract::DeviceFacts const> devices) {
 /// Why a path is not asked about tables on a device.
 constexpr char const* kElsewhere = "the tables live on a device that it does not take them on";
 
-/// What all paths offer for a node, and why others offer nothing.
+/// The offers of all paths for a node, and the reasons of those that offer nothing.
 class OfferList {
  public:
   OfferList(Node const& node, contract::Place place) : node_(node), place_(place) {}

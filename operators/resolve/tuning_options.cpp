@@ -16,7 +16,7 @@
 namespace garuda::resolve {
 namespace {
 
-// What joins and group-bys have in common.
+// Facts and rules that joins and group-bys have in common.
 constexpr std::array kAddressChoices{Choice{"auto", 0}, Choice{"hash", 1}, Choice{"direct", 2}};
 constexpr std::array kUploadChoices{Choice{"auto", 0}, Choice{"map", 1}, Choice{"stage", 2}, Choice{"import", 3}};
 constexpr std::array kPlacementChoices{Choice{"auto", 0}, Choice{"device", 1}, Choice{"slices", 2}};

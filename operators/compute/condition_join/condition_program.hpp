@@ -17,7 +17,7 @@ namespace garuda::compute {
 /// Writes the steps of a condition, as all passes that test one step through them (nested_join_layout.h).
 class ConditionSteps {
  public:
-  /// What is compared: a word of a row's column, or a constant.
+  /// A side of a comparison: a word of a row's column, or a constant.
   struct Operand {
     std::uint32_t source = 0;  ///< kProbeOperand, kBuildOperand or kConstantOperand
     std::uint64_t value = 0;   ///< the column's address, or the constant

@@ -217,7 +217,7 @@ bool can_use_bitmap(ResidentJoinShape const& shape, Side build) {
          (!shape.parts.pairs || side.is_unique);
 }
 
-/// What the rows of such parts are made of, and the sides that are marked.
+/// Sets where the rows of such parts come from, and which sides are marked.
 void take_parts(contract::JoinParts const& parts, bool counts, ResidentJoinStrategy& way) {
   auto const marks = [&](contract::SideRows rows) {
     return rows != contract::SideRows::none && !(rows == contract::SideRows::all && counts);

@@ -1,5 +1,5 @@
-// What the compute passes of one kernel share: lane, pipelines, submissions, tuning; and a lane opened for the passes
-// of one call. Buffers go to shaders by address.
+// The context that the compute passes of one kernel share (lane, pipelines, submissions, tuning), and a lane opened for
+// the passes of one call. Buffers go to shaders by address.
 #pragma once
 
 #include <cstdint>

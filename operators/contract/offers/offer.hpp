@@ -75,7 +75,7 @@ struct Place {
   bool is_idle() const { return facts().is_software() && requested != device; }
 };
 
-/// What a path is asked to offer for.
+/// The question to a path: for which query and where it offers something.
 template <class Shape, class Options>
 struct Inquiry : Place {
   Shape const& shape;

@@ -30,7 +30,7 @@ struct OutputShape {
   double carried_bytes() const noexcept { return is_plain ? bytes : cell_bytes; }
 };
 
-/// What the planner knows of any query.
+/// The facts that the planner has about any query.
 struct QueryShape {
   std::uint32_t key_bits = 32;      ///< 32 or 64; 0: keys of several words, or none
   std::uint64_t encoded_bytes = 0;  ///< host memory that encoded keys and orders hold already
@@ -43,7 +43,7 @@ struct QueryShape {
 /// Row ids of tables with so many rows.
 constexpr std::uint64_t row_id_bytes(std::uint64_t rows) noexcept { return rows > (std::uint64_t{1} << 32) ? 8 : 4; }
 
-/// What the planner knows of one side of a join.
+/// The facts that the planner has about one side of a join.
 struct SideShape {
   std::uint64_t rows = 0;           ///< rows that have a key
   std::uint64_t null_key_rows = 0;  ///< the other rows, whose keys are nulls that match nothing
@@ -54,7 +54,7 @@ struct SideShape {
   std::size_t tested_columns = 0;   ///< columns that a condition compares for every pair of equal keys
 };
 
-/// What the planner knows of the data of a join.
+/// The facts that the planner has about the data of a join.
 struct JoinShape : QueryShape {
   JoinParts parts;
   SideShape left;
@@ -79,7 +79,7 @@ struct JoinShape : QueryShape {
 /// Bytes of the partitioned keys, of the payload carried with them and of marks; `encoded_bytes` are not among them.
 std::uint64_t partitioned_bytes(JoinShape const& shape, std::uint32_t radix_bits, std::span<std::size_t const> carried);
 
-/// What grouping a whole table takes, by whichever strategy.
+/// The sizes that grouping a whole table takes, by whichever strategy.
 struct WholeSizes {
   bool has_keys = false;
   std::uint64_t slots = 1;        ///< accumulators of direct addressing: values of the key range; 0: 2^64
@@ -87,7 +87,7 @@ struct WholeSizes {
   std::uint64_t row_bytes = 0;    ///< of a row that partitioning moves
 };
 
-/// What the planner knows of the data of a group-by.
+/// The facts that the planner has about the data of a group-by.
 struct GroupByShape : QueryShape {
   std::uint64_t rows = 0;
   std::uint32_t key_words = 0;         ///< of keys of several words: their number

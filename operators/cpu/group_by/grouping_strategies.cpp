@@ -127,7 +127,7 @@ constexpr std::array kStrategies{
                                   query.sizes.row_bytes);
              },
              partitioned_costs},
-    // What slices take the planner knows.
+    // The planner knows the sizes of slices.
     Strategy{Grouping::slices, [](Query const&) { return std::uint64_t{0}; },
              [](Query const& query) {
                return fmt::format("{} partitions, slices of at most {} rows",

@@ -20,7 +20,7 @@ using compute::DeviceValueKind;
 /// Whether images of a part are moved to those of int64: some of its values have a sign.
 bool has_sign(KeyPart const& part) { return image_offset(part.kinds[0]) != 0 || image_offset(part.kinds[1]) != 0; }
 
-/// What is added to a side's images of a part for the order of both sides, modulo 2^64.
+/// The number that is added to a side's images of a part for the order of both sides, modulo 2^64.
 std::uint64_t moved_by(KeyPart const& part, Side side) {
   return (has_sign(part) ? image_offset(DeviceValueKind::int64) : 0) - image_offset(part.kinds[side_index(side)]);
 }

@@ -1,4 +1,4 @@
-// What the graphics path offers to do with a group-by, and what it costs.
+// The graphics path's strategies for a group-by, and their prices.
 #pragma once
 
 #include "garuda/error.hpp"
