@@ -288,7 +288,7 @@ bool has_failed(Outcome outcome, OnFailure on_failure) {
 void compute_values(StepFrame const& frame) {
   auto const& step = frame.step;
   auto const& second = step.function == Function::opposite ? frame.operand(0) : frame.operand(1);
-  with_kind(step.operands, [&]<class Value>(Value) {
+  with_machine_kind(step.operands, [&]<class Value>(Value) {
     auto* const to = reinterpret_cast<Value*>(frame.values);
     for_values<Value>(frame.operand(0), second, frame.count, [&](std::size_t i, Value a, Value b) {
       auto const outcome = compute(step.function, a, b, step.bits, to[i]);
@@ -299,8 +299,8 @@ void compute_values(StepFrame const& frame) {
 
 void cast_values(StepFrame const& frame) {
   auto const& step = frame.step;
-  with_kind(step.operands, [&]<class From>(From) {
-    with_kind(step.result, [&]<class To>(To) {
+  with_machine_kind(step.operands, [&]<class From>(From) {
+    with_machine_kind(step.result, [&]<class To>(To) {
       auto* const to = reinterpret_cast<To*>(frame.values);
       for (std::size_t i = 0; i < frame.count; ++i) {
         auto const outcome = convert(frame.operand(0).as<From>()[i], step.result == Kind::boolean, step.bits, to[i]);
@@ -367,12 +367,16 @@ void run_total(StepFrame const& frame, MaskKernels const& kernels, Vector& resul
 Evaluator::Evaluator(Program const& program) : program_(program), kernels_(mask_kernels()) {
   static constexpr std::uint8_t kInvalid = 0;
   registers_.resize(program.inputs.size());
-  for (auto const& constant : program.constants)
-    registers_.push_back({constant.kind, true, &constant.word, constant.is_null ? &kInvalid : nullptr});
+  strings_.reserve(program.constants.size());
+  for (auto const& constant : program.constants) {
+    void const* value = constant.words.data();
+    if (constant.kind == Kind::bytes) value = &strings_.emplace_back(constant.bytes);
+    registers_.push_back({constant.kind, true, value, constant.is_null ? &kInvalid : nullptr});
+  }
   registers_.resize(registers_.size() + program.steps.size());
   std::size_t bytes = 0;
   for (auto const& step : program.steps) bytes += kVectorRows * (1 + width_of(step.result));
-  memory_.resize(bytes / sizeof(std::uint64_t));
+  memory_.resize(bytes / sizeof(Int128));
   auto* memory = reinterpret_cast<std::uint8_t*>(memory_.data());
   for (auto const& step : program.steps) {
     auto& frame = frames_.emplace_back(StepFrame{step});

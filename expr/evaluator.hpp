@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <string_view>
 #include <vector>
 
 #include "expr/kernels/mask_kernels.hpp"
@@ -42,7 +43,8 @@ class Evaluator {
   MaskKernels const& kernels_;
   std::vector<Vector> registers_;
   std::vector<StepFrame> frames_;
-  std::vector<std::uint64_t> memory_;
+  std::vector<std::string_view> strings_;           // constants of strings
+  std::vector<Int128> memory_;                      // as the widest kind has to be aligned
   std::array<std::uint8_t, kVectorRows> failed_{};  // by row: the step that runs has no value
 };
 

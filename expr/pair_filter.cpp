@@ -62,7 +62,7 @@ class Builder {
   void add_constants(WordComparison const& comparison) {
     for (auto const& operand : {comparison.first, comparison.second})
       if (operand.source == Source::constant)
-        constants_.push_back(made_.program.add_constant({kind_of(comparison), false, operand.word}));
+        constants_.push_back(made_.program.add_constant({kind_of(comparison), false, {operand.word}, {}}));
   }
 
   Register add_comparison(WordComparison const& comparison) {

@@ -43,9 +43,10 @@ constexpr FunctionRow kFunctions[] = {
 
 FunctionRow const& row_of(Function function) { return kFunctions[static_cast<std::size_t>(function)]; }
 
+/// Whether arithmetic takes values of the type. Values of float16 are only read, compared and cast.
 bool is_number(DataType const& type) {
-  auto const family = type_row(type.id).family;
-  return kind_of(type) && (family == TypeFamily::integer || family == TypeFamily::floating);
+  auto const& row = type_row(type.id);
+  return row.family == TypeFamily::integer || (row.family == TypeFamily::floating && row.width > 2);
 }
 
 DataType boolean_type() { return DataType{TypeId::boolean}; }
@@ -146,20 +147,19 @@ bool can_fail(Expression const& expression) {
   return false;
 }
 
-std::uint64_t word_of(Scalar const& value, Kind kind) {
-  return with_kind(kind, [&]<class T>(T) {
-    auto const held = std::visit(
-        []<class Value>(Value from) {
-          if constexpr (std::is_same_v<Value, std::monostate>)
-            return T{};
-          else
-            return static_cast<T>(from);
+ProgramConstant constant_of(Scalar const& value, Kind kind) {
+  ProgramConstant made{kind, std::holds_alternative<std::monostate>(value), {}, {}};
+  with_kind(kind, [&]<class T>(T) {
+    std::visit(
+        [&]<class Value>(Value const& from) {
+          if constexpr (std::is_convertible_v<Value, T> && !std::is_same_v<T, std::string_view>) {
+            auto const held = static_cast<T>(from);
+            std::memcpy(made.words.data(), &held, sizeof(held));
+          }
         },
         value);
-    std::uint64_t word = 0;
-    std::memcpy(&word, &held, sizeof(held));
-    return word;
   });
+  return made;
 }
 
 class Compiler {
@@ -178,9 +178,7 @@ class Compiler {
   /// Registers of constants come before those of steps, so that all are known first.
   void collect_constants(Expression const& expression) {
     if (expression.form == Expression::Form::constant) {
-      auto const kind = *kind_of(expression.type);
-      program_.add_constant(
-          {kind, std::holds_alternative<std::monostate>(expression.value), word_of(expression.value, kind)});
+      program_.add_constant(constant_of(expression.value, *kind_of(expression.type)));
     }
     for (auto const& argument : expression.arguments) collect_constants(argument);
   }
@@ -289,8 +287,13 @@ std::optional<Kind> kind_of(DataType const& type) noexcept {
       if (row.width == 8) return row.is_signed ? Kind::int64 : Kind::uint64;
       return row.is_signed ? Kind::int32 : Kind::uint32;
     case TypeFamily::floating:
-      if (row.width == 2) return std::nullopt;
-      return row.width == 4 ? Kind::float32 : Kind::float64;
+      return row.width <= 4 ? Kind::float32 : Kind::float64;
+    case TypeFamily::decimal:
+      return row.width <= 16 ? std::optional(Kind::int128) : std::nullopt;
+    case TypeFamily::bytes:
+      return Kind::bytes;
+    case TypeFamily::dictionary:
+      return kind_of(*type.value);
     default:
       return std::nullopt;
   }
@@ -365,7 +368,7 @@ std::string to_string(Expression const& expression) {
 
 Register Program::add_constant(ProgramConstant constant) {
   GARUDA_EXPECTS(steps.empty());
-  constants.push_back(constant);
+  constants.push_back(std::move(constant));
   return static_cast<Register>(inputs.size() + constants.size() - 1);
 }
 

@@ -92,7 +92,8 @@ struct Step {
 struct ProgramConstant {
   Kind kind = Kind::boolean;
   bool is_null = false;
-  std::uint64_t word = 0;  ///< The value's bytes come first.
+  alignas(Int128) std::array<std::uint64_t, 2> words{};  ///< The value's bytes come first.
+  std::string bytes{};                                   ///< A value of Kind::bytes is here.
 };
 
 struct Program {

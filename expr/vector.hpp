@@ -4,22 +4,26 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <string_view>
 #include <utility>
 
+#include "core/numbers/wide_integer.hpp"
 #include "garuda/types.hpp"
 
 namespace garuda::expr {
 
 /// The machine type that values are computed in. Integers of 8 and 16 bits are computed in 32, dates and times in the
-/// integers that they are stored as.
-enum class Kind : std::uint8_t { boolean, int32, int64, uint32, uint64, float32, float64 };
+/// integers that they are stored as, float16 in float32, decimals of at most 128 bits in int128. Strings and binary are
+/// views of their bytes.
+enum class Kind : std::uint8_t { boolean, int32, int64, uint32, uint64, float32, float64, int128, bytes };
 
-/// Returns the kind of a type's values; nullopt: expressions do not compute with the type.
+/// Returns the kind of a type's values, for a dictionary that of its values; nullopt: expressions do not compute with
+/// the type.
 std::optional<Kind> kind_of(DataType const& type) noexcept;
 
-/// Returns body(T{}), where T holds values of the kind. A boolean is a byte, 0 or 1.
+/// Returns body(T{}), where T holds values of the kind, which is not int128 or bytes. A boolean is a byte, 0 or 1.
 template <class Body>
-decltype(auto) with_kind(Kind kind, Body const& body) {
+decltype(auto) with_machine_kind(Kind kind, Body const& body) {
   switch (kind) {
     case Kind::int32:
       return body(std::int32_t{});
@@ -33,10 +37,17 @@ decltype(auto) with_kind(Kind kind, Body const& body) {
       return body(float{});
     case Kind::float64:
       return body(double{});
-    case Kind::boolean:
-      break;
+    default:
+      return body(std::uint8_t{});
   }
-  return body(std::uint8_t{});
+}
+
+/// Returns body(T{}), where T holds values of the kind.
+template <class Body>
+decltype(auto) with_kind(Kind kind, Body const& body) {
+  if (kind == Kind::int128) return body(Int128{});
+  if (kind == Kind::bytes) return body(std::string_view{});
+  return with_machine_kind(kind, body);
 }
 
 /// Rows of a block at most: a few vectors of so many values stay in a core's first-level cache.

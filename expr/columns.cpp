@@ -1,0 +1,349 @@
+#include "expr/columns.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+#include <limits>
+#include <utility>
+
+#include "core/bitmap.hpp"
+#include "core/dictionary.hpp"
+#include "core/load.hpp"
+#include "core/numbers/half_float.hpp"
+#include "core/numbers/integer_types.hpp"
+#include "core/type_rows.hpp"
+#include "core/variable_value.hpp"
+
+namespace garuda::expr {
+namespace {
+
+template <class To, class From>
+auto loader(std::byte const* values) {
+  return [values](std::int64_t at) { return static_cast<To>(load<From>(values, at)); };
+}
+
+/// Calls body(value_at), where value_at(p) is the value at position `p` of the buffers of `array` as vectors have it.
+template <class Body>
+void with_values(ArrayView const& array, DataType const& type, Body const& body) {
+  auto const* const values = static_cast<std::byte const*>(array.values);
+  auto const& row = type_row(type.id);
+  switch (row.family) {
+    case TypeFamily::boolean:
+      return body([&](std::int64_t at) -> std::uint8_t {
+        return get_bit(static_cast<std::uint8_t const*>(array.values), at) ? 1 : 0;
+      });
+    case TypeFamily::floating:
+      if (row.width == 2) return body([=](std::int64_t at) { return half_value(load<std::uint16_t>(values, at)); });
+      return row.width == 4 ? body(loader<float, float>(values)) : body(loader<double, double>(values));
+    case TypeFamily::decimal:
+      if (row.width == 16) return body(loader<Int128, Int128>(values));
+      return row.width == 8 ? body(loader<Int128, std::int64_t>(values)) : body(loader<Int128, std::int32_t>(values));
+    case TypeFamily::bytes:
+      if (type.id == TypeId::fixed_size_binary) return body([&](std::int64_t at) { return bytes_at(array, type, at); });
+      return body([&, layout = value_layout(type)](std::int64_t at) { return variable_value(array, layout, at); });
+    default:
+      return visit_integers(row.width, row.is_signed, [&]<class Stored>(Stored*) {
+        using Word = std::conditional_t<std::is_signed_v<Stored>, std::int32_t, std::uint32_t>;
+        body(loader<std::conditional_t<sizeof(Stored) < sizeof(Word), Word, Stored>, Stored>(values));
+      });
+  }
+}
+
+/// Whether columns of the type hold values as vectors do, side by side.
+bool is_stored_as_kind(DataType const& type) {
+  auto const& row = type_row(type.id);
+  return row.family != TypeFamily::bytes && row.family != TypeFamily::boolean && row.width >= 4 &&
+         (row.family != TypeFamily::decimal || row.width == 16);
+}
+
+std::size_t value_bytes(Kind kind) {
+  return with_kind(kind, [](auto value) { return sizeof(value); });
+}
+
+}  // namespace
+
+Result<ColumnReader> ColumnReader::create(TableView const& table, std::size_t column) {
+  GARUDA_EXPECTS(column < table.num_columns());
+  auto const& field = table.schema()[column];
+  auto const kind = kind_of(field.type);
+  if (!kind)
+    return fail(ErrorCode::invalid_input,
+                fmt::format("expressions do not compute with column '{}' of {}", field.name, to_string(field.type)));
+  if (table.resident() != nullptr)
+    return fail(ErrorCode::invalid_input, fmt::format("the host cannot read a column on a device: '{}'", field.name));
+  return ColumnReader(table, column, field.type.id == TypeId::dictionary ? *field.type.value : field.type, *kind);
+}
+
+ColumnReader::ColumnReader(TableView const& table, std::size_t column, DataType type, Kind kind)
+    : table_(table),
+      column_(column),
+      type_(std::move(type)),
+      kind_(kind),
+      first_rows_{0},
+      values_(kVectorRows * value_bytes(kind) / sizeof(Int128)),
+      valid_(kVectorRows) {
+  for (std::size_t b = 0; b < table.num_batches(); ++b)
+    first_rows_.push_back(first_rows_.back() + static_cast<std::uint64_t>(table.batch(b).num_rows));
+  if (table.schema()[column].type.id == TypeId::dictionary) positions_.resize(kVectorRows);
+}
+
+/// The batch that holds a row: blocks are mostly read in their order.
+std::size_t ColumnReader::batch_of(std::uint64_t row) {
+  bool const is_near = first_rows_[batch_] <= row && row < first_rows_[batch_ + 1];
+  if (!is_near) batch_ = static_cast<std::size_t>(std::ranges::upper_bound(first_rows_, row) - first_rows_.begin()) - 1;
+  return batch_;
+}
+
+bool ColumnReader::is_as_vectors(ArrayView const& array) const noexcept {
+  return positions_.empty() && is_stored_as_kind(type_) &&
+         reinterpret_cast<std::uintptr_t>(array.values) % value_bytes(kind_) == 0;
+}
+
+Vector ColumnReader::read(std::uint64_t begin, std::size_t count) {
+  GARUDA_EXPECTS(count <= kVectorRows && begin + count <= first_rows_.back());
+  Vector result{kind_, false, values_.data(), nullptr};
+  if (count == 0) return result;
+  auto batch = batch_of(begin);
+  auto row = begin - first_rows_[batch];
+  auto const& first = table_.batch(batch).columns[column_];
+  if (row + count <= static_cast<std::uint64_t>(first.length) && is_as_vectors(first)) {
+    result.values = static_cast<std::byte const*>(first.values) +
+                    (first.offset + static_cast<std::int64_t>(row)) * value_bytes(kind_);
+    if (read_valid(first, static_cast<std::int64_t>(row), 0, count)) result.valid = valid_.data();
+    return result;
+  }
+  for (std::size_t done = 0; done < count; ++batch, row = 0) {
+    auto const& array = table_.batch(batch).columns[column_];
+    auto const part = std::min(count - done, static_cast<std::size_t>(array.length) - static_cast<std::size_t>(row));
+    if (part == 0) continue;
+    bool const has_nulls = read_valid(array, static_cast<std::int64_t>(row), done, part);
+    if (has_nulls && result.valid == nullptr) std::fill_n(valid_.begin(), done, std::uint8_t{1});
+    if (has_nulls) result.valid = valid_.data();
+    if (!has_nulls && result.valid != nullptr)
+      std::fill_n(valid_.begin() + static_cast<std::ptrdiff_t>(done), part, std::uint8_t{1});
+    read_part(array, static_cast<std::int64_t>(row), done, part);
+    done += part;
+  }
+  return result;
+}
+
+/// Sets bytes [first, first + count) of the block's validity; false, and nothing is set, where no row is null.
+bool ColumnReader::read_valid(ArrayView const& array, std::int64_t row, std::size_t first, std::size_t count) {
+  if (array.validity == nullptr || array.null_count == 0) return false;
+  auto const begin = array.offset + row;
+  auto const length = static_cast<std::int64_t>(count);
+  if (count_ones(array.validity, begin, length) == length) return false;
+  for (std::int64_t i = 0; i < length; ++i)
+    valid_[first + static_cast<std::size_t>(i)] = get_bit(array.validity, begin + i) ? 1 : 0;
+  return true;
+}
+
+/// Copies `count` values from `row` of an array on to place `first` of the block.
+void ColumnReader::read_part(ArrayView const& array, std::int64_t row, std::size_t first, std::size_t count) {
+  bool const has_dictionary = !positions_.empty();
+  auto const& values = has_dictionary ? *array.dictionary : array;
+  auto const begin = array.offset + row;
+  // A null row has no value to read: its view, or its index, may be anything.
+  auto const is_null = [&](std::size_t i) {
+    return array.validity != nullptr && !get_bit(array.validity, begin + static_cast<std::int64_t>(i));
+  };
+  if (has_dictionary)
+    visit_index_type(table_.schema()[column_].type.index, [&]<class Index>(Index*) {
+      auto const* const indices = static_cast<std::byte const*>(array.values);
+      for (std::size_t i = 0; i < count; ++i)
+        positions_[i] =
+            values.offset + static_cast<std::int64_t>(load<Index>(indices, begin + static_cast<std::int64_t>(i)));
+    });
+  with_values(values, type_, [&]<class ValueAt>(ValueAt const& value_at) {
+    using Value = decltype(value_at(0));
+    auto* const to = reinterpret_cast<Value*>(values_.data()) + first;
+    if (has_dictionary)
+      for (std::size_t i = 0; i < count; ++i) to[i] = is_null(i) ? Value{} : value_at(positions_[i]);
+    else if (std::is_same_v<Value, std::string_view> && array.validity != nullptr)
+      for (std::size_t i = 0; i < count; ++i)
+        to[i] = is_null(i) ? Value{} : value_at(begin + static_cast<std::int64_t>(i));
+    else
+      for (std::size_t i = 0; i < count; ++i) to[i] = value_at(begin + static_cast<std::int64_t>(i));
+  });
+}
+
+namespace {
+
+/// What a written column refers to.
+struct ColumnBuffers {
+  KeptVector<std::uint8_t> validity;
+  KeptVector<std::byte> values;
+  KeptVector<std::byte> slots;
+  ViewedBytes viewed;
+
+  ColumnBuffers(KeptVector<std::uint8_t> valid, KeptVector<std::byte> bytes, KeptVector<std::byte> places)
+      : validity(std::move(valid)),
+        values(std::move(bytes)),
+        slots(std::move(places)),
+        viewed(values.data(), static_cast<std::int64_t>(values.size())) {}
+};
+
+/// Memory for `count` more values of a vector that grows by halves at least.
+template <class T>
+T* grown(KeptVector<std::byte>& bytes, std::size_t count) {
+  auto const old = bytes.size();
+  auto const size = old + count * sizeof(T);
+  if (size > bytes.capacity()) bytes.reserve(std::max(size, bytes.capacity() + bytes.capacity() / 2));
+  bytes.resize(size);
+  return reinterpret_cast<T*>(bytes.data() + old);
+}
+
+/// Sets bits [first, first + count) of a bitmap that grows, to bit_of(i).
+template <class Byte, class BitOf>
+void append_bits(KeptVector<Byte>& bitmap, std::int64_t first, std::size_t count, BitOf const& bit_of) {
+  auto const size = static_cast<std::size_t>(bitmap_bytes(first + static_cast<std::int64_t>(count)));
+  if (size > bitmap.capacity()) bitmap.reserve(std::max(size, bitmap.capacity() + bitmap.capacity() / 2));
+  bitmap.resize(size);
+  for (std::size_t i = 0; i < count; ++i) {
+    auto const at = static_cast<std::size_t>(first) + i;
+    bitmap[at / 8] |= static_cast<Byte>((bit_of(i) ? 1U : 0U) << (at % 8));
+  }
+}
+
+}  // namespace
+
+ColumnWriter::ColumnWriter(DataType type) : type_(std::move(type)), kind_(kind_of(type_).value_or(Kind::boolean)) {
+  GARUDA_EXPECTS(kind_of(type_) && type_.id != TypeId::dictionary);
+}
+
+Result<void> ColumnWriter::append(Vector const& vector, std::size_t count) {
+  bool const is_copy = is_stored_as_kind(type_) && !vector.is_constant;
+  if (!is_copy) return append_rows(vector, count, [](std::size_t i) { return i; });
+  append_valid(vector, count, [](std::size_t i) { return i; });
+  auto const width = value_bytes(kind_);
+  auto* const to = grown<std::byte>(values_, count * width);
+  if (count > 0) std::memcpy(to, vector.values, count * width);
+  length_ += static_cast<std::int64_t>(count);
+  return {};
+}
+
+Result<void> ColumnWriter::append(Vector const& vector, std::span<std::uint16_t const> rows) {
+  return append_rows(vector, rows.size(), [&](std::size_t i) { return std::size_t{rows[i]}; });
+}
+
+template <class Row>
+Result<void> ColumnWriter::append_rows(Vector const& vector, std::size_t count, Row const& row) {
+  GARUDA_EXPECTS(vector.kind == kind_);
+  auto const place = [&](std::size_t i) { return vector.is_constant ? 0 : row(i); };
+  if (kind_ == Kind::bytes) GARUDA_TRY(append_bytes(vector, count, place));
+  append_valid(vector, count, place);
+  if (kind_ != Kind::bytes) append_values(vector, count, place);
+  length_ += static_cast<std::int64_t>(count);
+  return {};
+}
+
+template <class Row>
+void ColumnWriter::append_valid(Vector const& vector, std::size_t count, Row const& row) {
+  auto const* const valid = vector.valid;
+  if (valid == nullptr && validity_.empty()) return;
+  if (validity_.empty()) append_bits(validity_, 0, static_cast<std::size_t>(length_), [](std::size_t) { return true; });
+  append_bits(validity_, length_, count, [&](std::size_t i) {
+    bool const has_value = valid == nullptr || valid[row(i)] != 0;
+    nulls_ += has_value ? 0 : 1;
+    return has_value;
+  });
+}
+
+/// Appends strings or binary, of nulls no bytes.
+template <class Row>
+Result<void> ColumnWriter::append_bytes(Vector const& vector, std::size_t count, Row const& row) {
+  auto const value_of = [&](std::size_t i) {
+    auto const at = row(i);
+    bool const has_value = vector.valid == nullptr || vector.valid[at] != 0;
+    return has_value ? vector.as<std::string_view>()[at] : std::string_view();
+  };
+  auto const width = static_cast<std::size_t>(type_.fixed_byte_width);
+  bool const is_fixed = type_.id == TypeId::fixed_size_binary;
+  bool const are_views = is_view(type_);
+  std::size_t bytes = 0;
+  for (std::size_t i = 0; i < count; ++i) {
+    auto const size = value_of(i).size();
+    bytes += is_fixed ? width : are_views && size <= kInlineViewBytes ? 0 : size;
+  }
+  auto at = values_.size();
+  bool const is_limited = !is_fixed && !has_large_offsets(type_);
+  if (is_limited && at + bytes > static_cast<std::size_t>(std::numeric_limits<std::int32_t>::max()))
+    return fail(ErrorCode::limit_exceeded,
+                fmt::format("a batch of {} holds at most 2^31 - 1 bytes, not {}", to_string(type_), at + bytes));
+  auto* to = reinterpret_cast<char*>(grown<std::byte>(values_, bytes));
+  auto const put = [&](std::string_view value) {
+    if (!value.empty()) std::memcpy(to, value.data(), value.size());
+    to += is_fixed ? width : value.size();
+    at += value.size();
+  };
+  if (is_fixed) {
+    for (std::size_t i = 0; i < count; ++i) put(value_of(i).substr(0, width));
+  } else if (are_views) {
+    auto* const views = grown<ValueView>(slots_, count);
+    for (std::size_t i = 0; i < count; ++i) {
+      auto const value = value_of(i);
+      views[i] = make_view(value, static_cast<std::int32_t>(at));
+      if (value.size() > kInlineViewBytes) put(value);
+    }
+  } else {
+    auto const put_all = [&]<class Offset>(Offset) {
+      if (slots_.empty()) *grown<Offset>(slots_, 1) = 0;
+      auto* const ends = grown<Offset>(slots_, count);
+      for (std::size_t i = 0; i < count; ++i) {
+        put(value_of(i));
+        ends[i] = static_cast<Offset>(at);
+      }
+    };
+    has_large_offsets(type_) ? put_all(std::int64_t{}) : put_all(std::int32_t{});
+  }
+  return {};
+}
+
+template <class Row>
+void ColumnWriter::append_values(Vector const& vector, std::size_t count, Row const& row) {
+  auto const& stored_as = type_row(type_.id);
+  auto const put = [&]<class Stored>(Stored, auto const& value_of) {
+    auto* const to = grown<Stored>(values_, count);
+    for (std::size_t i = 0; i < count; ++i) to[i] = static_cast<Stored>(value_of(row(i)));
+  };
+  with_kind(kind_, [&]<class Value>(Value) {
+    auto const* const from = vector.as<Value>();
+    auto const value_of = [&](std::size_t i) { return from[i]; };
+    if constexpr (std::is_same_v<Value, std::string_view>) {
+      return;
+    } else if constexpr (std::is_same_v<Value, std::uint8_t>) {
+      append_bits(values_, length_, count, [&](std::size_t i) { return from[row(i)] != 0; });
+    } else if constexpr (std::is_same_v<Value, Int128>) {
+      stored_as.width == 4   ? put(std::int32_t{}, value_of)
+      : stored_as.width == 8 ? put(std::int64_t{}, value_of)
+                             : put(Int128{}, value_of);
+    } else if constexpr (std::is_same_v<Value, float>) {
+      stored_as.width == 2 ? put(std::uint16_t{}, [&](std::size_t i) { return half_bits(from[i]); })
+                           : put(float{}, value_of);
+    } else {
+      stored_as.width == 1   ? put(std::uint8_t{}, value_of)
+      : stored_as.width == 2 ? put(std::uint16_t{}, value_of)
+                             : put(Value{}, value_of);
+    }
+  });
+}
+
+WrittenColumn ColumnWriter::finish() {
+  bool const has_offsets = is_variable_width(type_);
+  if (has_offsets && slots_.empty()) grown<std::byte>(slots_, has_large_offsets(type_) ? 8 : 4);
+  auto const buffers = std::make_shared<ColumnBuffers>(std::move(validity_), std::move(values_), std::move(slots_));
+  ArrayView array;
+  array.length = std::exchange(length_, 0);
+  array.null_count = std::exchange(nulls_, 0);
+  array.validity = buffers->validity.empty() ? nullptr : buffers->validity.data();
+  array.values = is_view(type_) ? buffers->slots.data() : buffers->values.data();
+  if (has_offsets) array.offsets = buffers->slots.data();
+  if (is_view(type_)) array.offsets = &buffers->viewed.list;
+  validity_ = {};
+  values_ = {};
+  slots_ = {};
+  return {array, buffers};
+}
+
+}  // namespace garuda::expr

@@ -1,0 +1,96 @@
+// Columns of tables as vectors of a block, and vectors as columns.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "core/buffer.hpp"
+#include "expr/vector.hpp"
+#include "garuda/error.hpp"
+#include "garuda/table.hpp"
+
+namespace garuda::expr {
+
+/// Reads a column of a table block by block. Batches follow each other, and a dictionary column is read as its values.
+/// Used by one thread at a time; several readers may read one table.
+class ColumnReader {
+ public:
+  /// Borrows the table, whose batches outlive the reader and the strings that it has read.
+  /// Errors: invalid_input, naming the column, where expressions do not compute with its type (kind_of) or the table
+  /// lives on a device.
+  static Result<ColumnReader> create(TableView const& table, std::size_t column);
+
+  /// The type of the values that are read: a dictionary's values have theirs.
+  DataType const& type() const noexcept { return type_; }
+
+  /// Rows [begin, begin + count) of the table. The vector stays until the next read; it refers to the column itself
+  /// where the column holds values as vectors do. NaNs of float16 become the canonical one. Values of null rows may be
+  /// read, and mean nothing. Requires: begin + count <= num_rows of the table, count <= kVectorRows.
+  Vector read(std::uint64_t begin, std::size_t count);
+
+ private:
+  ColumnReader(TableView const& table, std::size_t column, DataType type, Kind kind);
+
+  std::size_t batch_of(std::uint64_t row);
+  bool is_as_vectors(ArrayView const& array) const noexcept;
+  void read_part(ArrayView const& array, std::int64_t row, std::size_t first, std::size_t count);
+  bool read_valid(ArrayView const& array, std::int64_t row, std::size_t first, std::size_t count);
+
+  TableView table_;
+  std::size_t column_;
+  DataType type_;
+  Kind kind_;
+  std::vector<std::uint64_t> first_rows_;  // of each batch, then the number of rows
+  std::size_t batch_ = 0;                  // that the last block began in
+  std::vector<Int128> values_;             // kVectorRows values
+  std::vector<std::uint8_t> valid_;        // kVectorRows bytes
+  std::vector<std::int64_t> positions_;    // kVectorRows positions in a dictionary, where there is one
+};
+
+/// A column that was written, and what keeps its buffers alive.
+struct WrittenColumn {
+  ArrayView array;
+  std::shared_ptr<void const> owner;
+};
+
+/// Writes vectors, one after the other, into a column. Used by one thread at a time. Throws: std::bad_alloc.
+class ColumnWriter {
+ public:
+  /// Requires: a type that expressions compute with, and no dictionary.
+  explicit ColumnWriter(DataType type);
+
+  DataType const& type() const noexcept { return type_; }
+  std::int64_t length() const noexcept { return length_; }
+  /// Appends the first `count` rows of a vector of the type's kind. Copies bytes of strings.
+  /// Errors: limit_exceeded, where the strings of the column are more than 2^31 - 1 bytes and its type has offsets of
+  /// 32 bits or views.
+  Result<void> append(Vector const& vector, std::size_t count);
+  /// Appends rows of a vector, in the order of their numbers in `rows`. Errors: as above.
+  Result<void> append(Vector const& vector, std::span<std::uint16_t const> rows);
+  /// Returns the column of all rows so far; the writer begins a new one.
+  WrittenColumn finish();
+
+ private:
+  template <class Row>
+  Result<void> append_rows(Vector const& vector, std::size_t count, Row const& row);
+  template <class Row>
+  void append_valid(Vector const& vector, std::size_t count, Row const& row);
+  template <class Row>
+  Result<void> append_bytes(Vector const& vector, std::size_t count, Row const& row);
+  template <class Row>
+  void append_values(Vector const& vector, std::size_t count, Row const& row);
+
+  DataType type_;
+  Kind kind_;
+  std::int64_t length_ = 0;
+  std::int64_t nulls_ = 0;
+  KeptVector<std::uint8_t> validity_;  // empty: no value is null
+  KeptVector<std::byte> values_;       // of views and offsets: the bytes that they refer to
+  KeptVector<std::byte> slots_;        // offsets or views
+};
+
+}  // namespace garuda::expr
