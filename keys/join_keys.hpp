@@ -2,15 +2,19 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
+#include <vector>
 
 #include "garuda/control.hpp"
 #include "garuda/error.hpp"
 #include "garuda/table.hpp"
+#include "keys/codes/attribute_reader.hpp"
 #include "keys/codes/key_types.hpp"
 #include "keys/encoded_keys.hpp"
 #include "keys/key_encoder.hpp"
+#include "keys/key_layout.hpp"
 
 namespace garuda::keys {
 
@@ -36,5 +40,43 @@ struct EncodedJoinKeys {
 /// cancelled.
 Result<EncodedJoinKeys> encode_join_keys(KeyColumns const& left, KeyColumns const& right, Control const& control,
                                          NullKeys nulls = NullKeys::left_out, std::uint32_t hash_bits = 64);
+
+/// A key column as it is compared with others.
+struct ComparedKey {
+  DataType type;          ///< CommonKeyType::compared
+  bool of_bytes = false;  ///< of strings or binary on both sides, none of them a dictionary
+
+  friend bool operator==(ComparedKey const&, ComparedKey const&) = default;
+};
+
+/// The keys of a join's build side: encoded once, in a layout of their own, in which the keys of any probe side are
+/// encoded later. Rows of a probe side whose keys the layout has no word for match nothing: they get none, as rows with
+/// null keys. Immutable but for take_words. Borrows the table.
+class BuildKeys {
+ public:
+  /// `compared`: a key column each. Parallel, requires and errors: as encode_join_keys.
+  static Result<std::unique_ptr<BuildKeys>> create(KeyColumns const& build, std::vector<ComparedKey> compared,
+                                                   NullKeys nulls, Control const& control);
+
+  /// The build side's own words. Call once.
+  EncodedKeys take_words() noexcept { return std::move(words_); }
+  /// `left`: the words of a probe side, whose key columns are compared as the build side's; `right` has none. Parallel,
+  /// borrows and errors: as encode_join_keys.
+  Result<EncodedJoinKeys> encode(KeyColumns const& probe, Control const& control) const;
+
+ private:
+  BuildKeys(NullKeys nulls, std::vector<ComparedKey> compared) : nulls_(nulls), compared_(std::move(compared)) {}
+  Result<void> encode_build(KeyColumns const& build, Control const& control);
+
+  NullKeys nulls_;
+  std::vector<ComparedKey> compared_;
+  std::vector<AttributeReader> readers_;  ///< of the build side: hold what `codes_` refer to
+  std::vector<BuildCodes> codes_;         ///< a key column each
+  KeyLayout layout_;
+  std::optional<std::uint64_t> base_;    ///< EncodedJoinKeys::base beside integers of a table
+  AlignedBuffer rows_;                   ///< of keys that are not packed: their words, row by row
+  std::optional<ValueNumbers> numbers_;  ///< of these
+  EncodedKeys words_;
+};
 
 }  // namespace garuda::keys

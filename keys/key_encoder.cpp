@@ -9,6 +9,8 @@
 #include <utility>
 
 #include "core/bitmap.hpp"
+#include "core/load.hpp"
+#include "core/numbers/integer_types.hpp"
 #include "core/parallel_blocks.hpp"
 #include "keys/codes/attribute_reader.hpp"
 #include "keys/codes/key_types.hpp"
@@ -109,6 +111,8 @@ void set_range(PackedRange const& range, EncodedKeys& keys) {
 /// than a pass over the codes.
 constexpr std::uint64_t kRowsPerUnusedCode = 64;
 
+constexpr std::uint64_t kMaxWord32 = std::numeric_limits<std::uint32_t>::max();
+
 /// Memory of a thread that works on blocks.
 struct Scratch {
   AttributeCodes codes;
@@ -117,20 +121,52 @@ struct Scratch {
   std::vector<std::uint64_t> words;
 };
 
-/// Which rows of the block have no null in any key column: 1 or 0 a row of `keep`. Returns their number.
-std::uint64_t mark_kept(OpenKeys const& keys, RowBlock const& block, std::vector<std::uint8_t>& keep) {
+/// Takes rows out of `keep` whose codes are not in the range, or are null where it has no nulls.
+void mark_within(AttributeReader const& reader, RowBlock const& block, CodeRange const& range, AttributeCodes& codes,
+                 std::vector<std::uint8_t>& keep) {
+  auto const min = static_cast<std::uint64_t>(range.min);
+  auto const last = static_cast<std::uint64_t>(range.max - range.min);
+  auto const native = reader.native_integers(block);
+  if (native && native->validity == nullptr && range.has_values)
+    return visit_integers(native->width, native->is_signed, [&]<class T>(T*) {
+      auto* const out = keep.data();
+      for (std::int64_t i = 0; i < block.length; ++i) {
+        auto const code = static_cast<std::uint64_t>(load<T>(native->values, i)) + native->zero;
+        out[i] = static_cast<std::uint8_t>(out[i] & (code - min <= last ? 1 : 0));
+      }
+    });
+  reader.read(block, codes);
+  auto const keep_if = [&](auto const& is_within) {
+    for (std::size_t i = 0; i < keep.size(); ++i)
+      keep[i] = static_cast<std::uint8_t>((codes.valid[i] != 0 ? is_within(i) : range.has_nulls) ? keep[i] : 0);
+  };
+  if (!range.has_values) return keep_if([](std::size_t) { return false; });
+  if (reader.is_wide())
+    return keep_if([&](std::size_t i) { return codes.wide(i) >= range.min && codes.wide(i) <= range.max; });
+  keep_if([&, min, last](std::size_t i) { return codes.low[i] - min <= last; });
+}
+
+/// Which rows of the block get words: those whose codes are within `limits`, an attribute each, or where there are
+/// none, those that have no null in any key column. 1 or 0 a row of `keep`. Returns their number.
+std::uint64_t mark_kept(OpenKeys const& keys, std::span<CodeRange const> limits, RowBlock const& block,
+                        AttributeCodes& codes, std::vector<std::uint8_t>& keep) {
   auto const rows = static_cast<std::size_t>(block.length);
   keep.assign(rows, 1);
-  bool any = false;
-  for (auto const& reader : keys.readers) any = reader.mark_nulls(block, keep.data()) || any;
+  bool any = !limits.empty();
+  for (std::size_t a = 0; a < keys.readers.size(); ++a)
+    if (limits.empty())
+      any = keys.readers[a].mark_nulls(block, keep.data()) || any;
+    else
+      mark_within(keys.readers[a], block, limits[a], codes, keep);
   return any ? std::accumulate(keep.begin(), keep.end(), std::uint64_t{0}) : rows;
 }
 
 /// Writes the words of one table, block by block.
 class TableWriter {
  public:
-  TableWriter(OpenKeys const& keys, KeyScan const& scan, KeyLayout const& layout, WordOrder order)
-      : keys_(keys), scan_(scan), layout_(layout), order_(order) {
+  TableWriter(OpenKeys const& keys, KeyScan const& scan, std::span<CodeRange const> limits, KeyLayout const& layout,
+              WordOrder order)
+      : keys_(keys), scan_(scan), limits_(limits), layout_(layout), order_(order) {
     if (layout.is_packed) out_.packed.key_bits = layout.key_bits();
     out_.packed.num_rows = scan.num_keys();
     out_.packed.table_rows = static_cast<std::uint64_t>(keys.table.num_rows());
@@ -211,7 +247,7 @@ class TableWriter {
   /// The rows that get words.
   RowsOfBlock kept_rows(std::size_t b, Scratch& scratch) const {
     if (is_whole(b)) return std::nullopt;
-    mark_kept(keys_, keys_.blocks[b], scratch.keep);
+    mark_kept(keys_, limits_, keys_.blocks[b], scratch.codes, scratch.keep);
     // One more than there may be: each row is written, and the next one over it unless it is kept.
     scratch.kept.resize(scratch.keep.size() + 1);
     std::size_t count = 0;
@@ -243,11 +279,12 @@ class TableWriter {
   enum class RangeFinding : std::uint8_t {
     from_codes,    ///< the range of the only attribute's codes is known
     by_positions,  ///< follow from the ranges of several; which bits vary is seen in the words
-    from_words,    ///< given codes are not all there, and nulls of one attribute are words: read once more
+    from_words,    ///< codes are not all there, or nulls of one attribute are words: read once more
   };
 
   RangeFinding range_finding() const {
-    if (std::ranges::any_of(keys_.readers, [](auto const& reader) { return reader.last_code().has_value(); }))
+    if (!limits_.empty() ||
+        std::ranges::any_of(keys_.readers, [](auto const& reader) { return reader.last_code().has_value(); }))
       return RangeFinding::from_words;
     if (layout_.ranges.size() > 1) return RangeFinding::by_positions;
     return layout_.ranges[0].has_nulls ? RangeFinding::from_words : RangeFinding::from_codes;
@@ -306,15 +343,16 @@ class TableWriter {
 
   OpenKeys const& keys_;
   KeyScan const& scan_;
+  std::span<CodeRange const> limits_;
   KeyLayout const& layout_;
   WordOrder order_;
   EncodedTable out_;
 };
 
 /// How many rows of the block have no null in any key column.
-std::uint64_t count_kept(OpenKeys const& keys, RowBlock const& block, std::vector<std::uint8_t>& keep) {
+std::uint64_t count_kept(OpenKeys const& keys, RowBlock const& block, Scratch& scratch) {
   auto const native = keys.readers.size() == 1 ? keys.readers[0].native_integers(block) : std::nullopt;
-  if (!native || native->validity == nullptr) return mark_kept(keys, block, keep);
+  if (!native || native->validity == nullptr) return mark_kept(keys, {}, block, scratch.codes, scratch.keep);
   return static_cast<std::uint64_t>(count_ones(native->validity, native->first_bit, block.length));
 }
 
@@ -334,8 +372,7 @@ Result<KeyScan> scan_table(OpenKeys const& keys, NullKeys nulls, Control const& 
     }
     // As many as rows, and turned into positions below.
     bool const are_left_out = has_nulls && nulls == NullKeys::left_out;
-    scan.first_keys[b + 1] =
-        are_left_out ? count_kept(keys, block, scratch.keep) : static_cast<std::uint64_t>(block.length);
+    scan.first_keys[b + 1] = are_left_out ? count_kept(keys, block, scratch) : static_cast<std::uint64_t>(block.length);
     std::lock_guard const lock(mutex);
     for (std::size_t a = 0; a < ranges.size(); ++a) scan.ranges[a].add(ranges[a]);
   }));
@@ -416,7 +453,6 @@ std::optional<std::uint64_t> KeyEncoder::zero_in_place(bool signs_in_place) cons
   auto const& range = layout_.ranges[0];
   if (!range.has_values || range.has_nulls) return std::nullopt;
   // Words of 64 bits hold every key as it is; those of 32 only keys that have no more.
-  constexpr std::uint64_t kMaxWord32 = std::numeric_limits<std::uint32_t>::max();
   bool const are_words = layout_.key_bits() == 64 ? range.min >= *zero || signs_in_place
                                                   : range.min >= *zero && range.max - *zero <= kMaxWord32;
   if (!are_words) return std::nullopt;
@@ -427,6 +463,7 @@ std::optional<std::uint64_t> KeyEncoder::zero_in_place(bool signs_in_place) cons
 
 Result<void> KeyEncoder::choose_layout(KeyForm form, bool signs_in_place, bool in_parts) {
   layout_ = {};
+  limits_.assign(tables_.size(), {});
   in_parts_ = in_parts;
   layout_.ranges.resize(tables_[0].readers.size());
   for (auto const& scan : scans_)
@@ -441,6 +478,38 @@ Result<void> KeyEncoder::choose_layout(KeyForm form, bool signs_in_place, bool i
   return {};
 }
 
+/// The codes of an attribute that have a word in `layout`.
+CodeRange KeyEncoder::codes_of_words(KeyLayout const& layout, std::size_t attribute) {
+  auto range = layout.ranges[attribute];
+  if (layout.zero_in_place) {
+    range.min = layout.key_bits() == 32 ? *layout.zero_in_place : 0;
+    range.max = layout.key_bits() == 32 ? range.min + kMaxWord32 : std::numeric_limits<std::uint64_t>::max();
+  }
+  return range;
+}
+
+Result<void> KeyEncoder::take_layout(KeyLayout layout) {
+  layout_ = std::move(layout);
+  limits_.resize(tables_.size());
+  std::vector<CodeRange> limits;
+  for (std::size_t a = 0; a < layout_.ranges.size(); ++a) limits.push_back(codes_of_words(layout_, a));
+  auto const has_words = [](CodeRange const& found, CodeRange const& limit) {
+    if (found.has_nulls && !limit.has_nulls) return false;
+    return !found.has_values || (limit.has_values && found.min >= limit.min && found.max <= limit.max);
+  };
+  for (std::size_t t = 0; t < tables_.size(); ++t) {
+    auto& scan = scans_[t];
+    if (std::ranges::equal(scan.ranges, limits, has_words)) continue;
+    GARUDA_TRY(for_each_block(tables_[t].blocks.size(), &control_, [&](std::size_t b) {
+      Scratch scratch;
+      scan.first_keys[b + 1] = mark_kept(tables_[t], limits, tables_[t].blocks[b], scratch.codes, scratch.keep);
+    }));
+    std::partial_sum(scan.first_keys.begin(), scan.first_keys.end(), scan.first_keys.begin());
+    limits_[t] = limits;
+  }
+  return {};
+}
+
 /// The indices of a table's dictionary column, if they are words of the layout; else nullptr.
 std::uint32_t const* KeyEncoder::indices_in_place(std::size_t table) const {
   if (!layout_.is_packed || layout_.ranges.size() != 1 || layout_.key_bits() != 32) return nullptr;
@@ -451,7 +520,7 @@ std::uint32_t const* KeyEncoder::indices_in_place(std::size_t table) const {
 }
 
 Result<EncodedTable> KeyEncoder::encode(std::size_t table, WordOrder order) const {
-  TableWriter writer(tables_[table], scans_[table], layout_, order);
+  TableWriter writer(tables_[table], scans_[table], limits_[table], layout_, order);
   if (auto const* const indices = indices_in_place(table)) return writer.borrow(indices, control_);
   auto parts = layout_.zero_in_place ? words_in_place(table) : std::vector<WordPart>{};
   return parts.empty() ? writer.write(control_) : writer.borrow(std::move(parts));

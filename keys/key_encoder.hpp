@@ -87,10 +87,15 @@ class KeyEncoder {
   Result<void> choose_layout(KeyForm form, bool signs_in_place, bool in_parts = false);
   KeyLayout const& layout() const noexcept { return layout_; }
 
+  /// Takes a layout that was made of other tables' keys, in place of choose_layout: rows whose keys it has no word for
+  /// get none. Errors: cancelled.
+  Result<void> take_layout(KeyLayout layout);
+
   /// Writes the words of a table; `order`: of keys that are not packed. Errors: out_of_memory, cancelled.
   Result<EncodedTable> encode(std::size_t table, WordOrder order = WordOrder::columns) const;
 
  private:
+  static CodeRange codes_of_words(KeyLayout const& layout, std::size_t attribute);
   std::vector<WordPart> words_in_place(std::size_t table) const;
   std::uint32_t const* indices_in_place(std::size_t table) const;
   std::optional<std::uint64_t> zero_in_place(bool signs_in_place) const;
@@ -98,7 +103,8 @@ class KeyEncoder {
   std::span<OpenKeys const> tables_;
   NullKeys nulls_;
   Control const& control_;
-  std::vector<KeyScan> scans_;  // a table each
+  std::vector<KeyScan> scans_;                  // a table each
+  std::vector<std::vector<CodeRange>> limits_;  // a table each: of the codes that have words; none: all have
   KeyLayout layout_;
   bool in_parts_ = false;
 };

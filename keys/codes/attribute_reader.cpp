@@ -302,6 +302,31 @@ Result<std::vector<GivenCodes>> give_codes(std::span<KeyColumn const> columns, D
   return given;
 }
 
+Result<GivenBuildCodes> give_build_codes(KeyColumn const& column, DataType const& type, bool of_bytes,
+                                         Control const& control) {
+  GivenBuildCodes codes;
+  if (has_codes(type)) return codes;
+  if (of_bytes && has_bytes(column.type)) {
+    GARUDA_TRY_ASSIGN(auto coding, find_byte_coding({&column, 1}, control));
+    if (coding != nullptr && coding->last_code() != std::numeric_limits<std::uint64_t>::max()) {
+      codes.given = ByteCodes{coding, false};
+      codes.kept.bytes = std::move(coding);
+      return codes;
+    }
+  }
+  GARUDA_TRY_ASSIGN(auto numbered, number_column(column, control));
+  codes.given = std::move(numbered.codes);
+  codes.kept.numbers = std::move(numbered.numbers);
+  return codes;
+}
+
+Result<GivenCodes> give_probe_codes(KeyColumn const& column, BuildCodes const& build, Control const& control) {
+  if (build.bytes != nullptr) return ByteCodes{build.bytes, true};
+  if (build.numbers == nullptr) return GivenCodes{};
+  GARUDA_TRY_ASSIGN(auto codes, look_up_values(column, *build.numbers, control));
+  return codes;
+}
+
 Result<void> hash_key_column(TableView table, std::size_t column, DataType const& as, std::span<std::uint64_t> hashes) {
   GARUDA_EXPECTS(as.id != TypeId::dictionary && hashes.size() == static_cast<std::size_t>(table.num_rows()));
   GARUDA_TRY_ASSIGN(auto keys, open_key_column(table, column, as, {}));

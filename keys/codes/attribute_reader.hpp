@@ -155,6 +155,27 @@ class AttributeReader {
 Result<std::vector<GivenCodes>> give_codes(std::span<KeyColumn const> columns, DataType const& type,
                                            Control const& control, std::uint32_t hash_bits);
 
+/// How the keys of other columns get the codes that those of a join's build side have: by the type, where both are
+/// null.
+struct BuildCodes {
+  std::shared_ptr<ByteCoding const> bytes;
+  std::shared_ptr<ValueNumbers const> numbers;
+};
+
+/// Codes of a build side's key column, compared as `type`, and how those of other columns follow; `of_bytes`: the
+/// columns that it is compared with are no dictionaries. Borrows the column. Runs on the threads of the calling task
+/// arena. Errors: those of number_column. Throws std::bad_alloc.
+struct GivenBuildCodes {
+  GivenCodes given;
+  BuildCodes kept;
+};
+Result<GivenBuildCodes> give_build_codes(KeyColumn const& column, DataType const& type, bool of_bytes,
+                                         Control const& control);
+
+/// Codes of a column that is compared with a build side's: those of equal keys are equal, keys that the build side does
+/// not have may share the code behind the last. Errors: those of look_up_values. Throws std::bad_alloc.
+Result<GivenCodes> give_probe_codes(KeyColumn const& column, BuildCodes const& build, Control const& control);
+
 /// Hashes the keys of a column, one a row. Keys that are equal as values of type `as` have equal hashes: that is the
 /// type as which both columns of a join are compared (CommonKeyType), or the column's own. Nulls are equal. Runs on the
 /// calling thread.

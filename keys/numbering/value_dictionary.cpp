@@ -307,20 +307,23 @@ std::uint32_t const* indices_as_codes(KeyColumn const& column, std::uint64_t num
   return array.length > 0 && is_aligned && is_injective ? indices : nullptr;
 }
 
+/// A value of each code: any, for they have the same bytes. `codes`: of these values, by number_values, fewer than
+/// kNullCode. Throws std::bad_alloc. Errors: cancelled.
+Result<std::vector<std::uint64_t>> heads_of(ValueBytes const& values, ValueCodes const& codes, Control const& control) {
+  auto const* const of_values = codes.codes.as<std::uint32_t>();
+  std::vector<std::uint64_t> heads(codes.num_codes);
+  GARUDA_TRY(for_each_range(values.size(), &control, [&](std::uint64_t begin, std::uint64_t end) {
+    for (auto i = begin; i < end; ++i)
+      if (of_values[i] != kNullCode) std::atomic_ref(heads[of_values[i]]).store(i, std::memory_order_relaxed);
+  }));
+  return heads;
+}
+
 /// Numbers the distinct values anew, from 0 in the order of their bytes. `codes`: of these values, by number_values,
 /// fewer than kNullCode. Throws std::bad_alloc. Errors: cancelled.
 Result<void> order_codes(ValueBytes const& values, ValueCodes& codes, Control const& control) {
   auto* const of_values = codes.codes.as<std::uint32_t>();
-  auto const for_values = [&](auto const& body) {
-    return for_each_range(values.size(), &control, [&](std::uint64_t begin, std::uint64_t end) {
-      for (auto i = begin; i < end; ++i)
-        if (of_values[i] != kNullCode) body(i, of_values[i]);
-    });
-  };
-  // Any value of a code: they have the same bytes.
-  std::vector<std::uint64_t> heads(codes.num_codes);
-  GARUDA_TRY(for_values(
-      [&](std::uint64_t i, std::uint32_t code) { std::atomic_ref(heads[code]).store(i, std::memory_order_relaxed); }));
+  GARUDA_TRY_ASSIGN(auto const heads, heads_of(values, codes, control));
   std::vector<OrderedValue> entries(codes.num_codes);
   GARUDA_TRY(for_each_range(entries.size(), &control, [&](std::uint64_t begin, std::uint64_t end) {
     for (auto code = begin; code < end; ++code)
@@ -333,45 +336,80 @@ Result<void> order_codes(ValueBytes const& values, ValueCodes& codes, Control co
   });
   std::vector<std::uint32_t> ranks(entries.size());
   for (std::uint32_t rank = 0; rank < ranks.size(); ++rank) ranks[entries[rank].code] = rank;
-  return for_values([&](std::uint64_t i, std::uint32_t code) { of_values[i] = ranks[code]; });
+  return for_each_range(values.size(), &control, [&](std::uint64_t begin, std::uint64_t end) {
+    for (auto i = begin; i < end; ++i)
+      if (of_values[i] != kNullCode) of_values[i] = ranks[of_values[i]];
+  });
+}
+
+/// The values of one column or several, numbered through.
+struct ListedValues {
+  ValueBytes values;
+  std::vector<std::uint64_t> first;                         ///< of each column: its own first value
+  std::vector<std::vector<std::uint64_t>> of_dictionaries;  ///< of each column, as add_values gives them
+};
+
+Result<ListedValues> list_values(std::span<KeyColumn const> columns, CodeOrder order) {
+  ListedValues list;
+  for (auto const& column : columns) {
+    list.first.push_back(list.values.size());
+    GARUDA_TRY_ASSIGN(auto of_batches, add_values(column, list.values, order == CodeOrder::ascending));
+    list.of_dictionaries.push_back(std::move(of_batches));
+  }
+  return list;
+}
+
+/// Numbers the values of `columns`. Errors: limit_exceeded, those of number_values.
+Result<ValueCodes> number_list(std::span<KeyColumn const> columns, ListedValues const& list, Control const& control,
+                               std::uint32_t hash_bits, std::uint32_t most_codes) {
+  GARUDA_TRY_ASSIGN(auto codes, number_values(list.values, control, hash_bits));
+  if (codes.num_codes < most_codes) return codes;
+  return fail(ErrorCode::limit_exceeded,
+              fmt::format("column '{}' has too many distinct values: {}", columns.front().field.name, codes.num_codes));
+}
+
+/// The codes of the rows of column `c` of a list, whose values have the codes `of_values`.
+Result<ColumnCodes> codes_of_rows(KeyColumn const& column, ListedValues const& list, std::size_t c,
+                                  std::shared_ptr<AlignedBuffer const> of_values, std::uint64_t num_codes,
+                                  Control const& control) {
+  ColumnCodes codes;
+  codes.num_codes = static_cast<std::uint32_t>(num_codes);
+  codes.has_nulls = has_nulls(column);
+  codes.memory = std::move(of_values);
+  if (column.type.id == TypeId::dictionary) {
+    GARUDA_TRY_ASSIGN(auto of_rows,
+                      look_up(column, list.of_dictionaries[c], codes.memory->as<std::uint32_t>(), control));
+    codes.memory = std::make_shared<AlignedBuffer const>(std::move(of_rows));
+    codes.codes = codes.memory->as<std::uint32_t>();
+  } else {
+    codes.codes = codes.memory->as<std::uint32_t>() + list.first[c];
+  }
+  return codes;
 }
 
 Result<std::vector<ColumnCodes>> encode(std::span<KeyColumn const> columns, Control const& control,
                                         std::uint32_t hash_bits, CodeOrder order) {
-  ValueBytes values;
-  std::vector<std::uint64_t> first;  // of each column: its own first value
-  std::vector<std::vector<std::uint64_t>> of_dictionaries;
-  for (auto const& column : columns) {
-    first.push_back(values.size());
-    GARUDA_TRY_ASSIGN(auto of_batches, add_values(column, values, order == CodeOrder::ascending));
-    of_dictionaries.push_back(std::move(of_batches));
-  }
-  GARUDA_TRY_ASSIGN(auto list, number_values(values, control, hash_bits));
-  if (list.num_codes >= kNullCode)
-    return fail(ErrorCode::limit_exceeded, fmt::format("column '{}' has too many distinct values: {}",
-                                                       columns.front().field.name, list.num_codes));
-  if (order == CodeOrder::ascending) GARUDA_TRY(order_codes(values, list, control));
-  auto const shared = std::make_shared<AlignedBuffer const>(std::move(list.codes));
+  GARUDA_TRY_ASSIGN(auto const list, list_values(columns, order));
+  GARUDA_TRY_ASSIGN(auto of_list, number_list(columns, list, control, hash_bits, kNullCode));
+  if (order == CodeOrder::ascending) GARUDA_TRY(order_codes(list.values, of_list, control));
+  auto const shared = std::make_shared<AlignedBuffer const>(std::move(of_list.codes));
   std::vector<ColumnCodes> codes;
   for (std::size_t c = 0; c < columns.size(); ++c) {
-    auto& of_column = codes.emplace_back();
-    of_column.num_codes = static_cast<std::uint32_t>(list.num_codes);
-    of_column.memory = shared;
-    of_column.codes = shared->as<std::uint32_t>() + first[c];
-    of_column.has_nulls = has_nulls(columns[c]);
-    if (columns[c].type.id != TypeId::dictionary) continue;
-    bool const may_be_indices = columns.size() == 1 && order == CodeOrder::any && !of_column.has_nulls;
-    if (auto const* const indices = may_be_indices ? indices_as_codes(columns[c], list.num_codes) : nullptr) {
-      of_column.memory = nullptr;
-      of_column.codes = indices;
+    bool const may_be_indices = columns.size() == 1 && order == CodeOrder::any &&
+                                columns[c].type.id == TypeId::dictionary && !has_nulls(columns[c]);
+    if (auto const* const indices = may_be_indices ? indices_as_codes(columns[c], of_list.num_codes) : nullptr) {
+      codes.push_back({nullptr, indices, static_cast<std::uint32_t>(of_list.num_codes), false});
       continue;
     }
-    GARUDA_TRY_ASSIGN(auto of_rows, look_up(columns[c], of_dictionaries[c], shared->as<std::uint32_t>(), control));
-    of_column.memory = std::make_shared<AlignedBuffer const>(std::move(of_rows));
-    of_column.codes = of_column.memory->as<std::uint32_t>();
+    GARUDA_TRY_ASSIGN(auto of_column, codes_of_rows(columns[c], list, c, shared, of_list.num_codes, control));
+    codes.push_back(std::move(of_column));
   }
   return codes;
 }
+
+/// Says that a slot is free: no code is as large.
+constexpr std::uint64_t kFreeSlot = ~std::uint64_t{0};
+constexpr std::uint64_t kHashHalf = ~std::uint64_t{0} << 32;
 
 }  // namespace
 
@@ -384,6 +422,68 @@ Result<ValueCodes> number_values(ValueBytes const& values, Control const& contro
   // The leading bits: a section's table takes the lowest ones.
   GARUDA_TRY_ASSIGN(auto const sections, cut_sections(values, hash, bits, control));
   return number_sections(values, sections, control);
+}
+
+Result<ValueNumbers> ValueNumbers::create(ValueBytes values, ValueCodes const& codes, Control const& control) {
+  ValueNumbers numbers;
+  GARUDA_TRY_ASSIGN(numbers.heads_, heads_of(values, codes, control));
+  numbers.values_ = std::move(values);
+  numbers.slots_.assign(std::bit_ceil(2 * numbers.heads_.size() + 2), kFreeSlot);
+  auto const mask = numbers.slots_.size() - 1;
+  GARUDA_TRY(for_each_range(numbers.heads_.size(), &control, [&](std::uint64_t begin, std::uint64_t end) {
+    for (auto code = begin; code < end; ++code) {
+      auto const hash = hash_bytes(numbers.values_[numbers.heads_[code]]);
+      auto const take = [&](std::uint64_t at) {
+        auto free = kFreeSlot;
+        return std::atomic_ref(numbers.slots_[at]).compare_exchange_strong(free, (hash & kHashHalf) | code);
+      };
+      auto at = hash & mask;
+      while (!take(at)) at = (at + 1) & mask;
+    }
+  }));
+  return numbers;
+}
+
+std::uint32_t ValueNumbers::find(std::string_view bytes) const noexcept {
+  auto const hash = hash_bytes(bytes);
+  auto const mask = slots_.size() - 1;
+  for (auto at = hash & mask; slots_[at] != kFreeSlot; at = (at + 1) & mask) {
+    auto const code = static_cast<std::uint32_t>(slots_[at]);
+    if ((slots_[at] & kHashHalf) == (hash & kHashHalf) && values_[heads_[code]] == bytes) return code;
+  }
+  return other();
+}
+
+Result<AlignedBuffer> ValueNumbers::look_up(ValueBytes const& values, Control const& control) const {
+  GARUDA_TRY_ASSIGN(auto buffer, AlignedBuffer::allocate(static_cast<std::int64_t>(values.size() * 4)));
+  auto* const codes = buffer.as<std::uint32_t>();
+  GARUDA_TRY(for_each_range(values.size(), &control, [&](std::uint64_t begin, std::uint64_t end) {
+    values.for_each(begin, end, [&](std::uint64_t i, std::optional<std::string_view> bytes) {
+      codes[i] = bytes ? find(*bytes) : kNullCode;
+    });
+  }));
+  return buffer;
+}
+
+Result<NumberedColumn> number_column(KeyColumn const& column, Control const& control) {
+  std::span const columns(&column, 1);
+  GARUDA_TRY_ASSIGN(auto list, list_values(columns, CodeOrder::any));
+  // One code is left for values that are not among them.
+  GARUDA_TRY_ASSIGN(auto of_list, number_list(columns, list, control, 64, kNullCode - 1));
+  GARUDA_TRY_ASSIGN(auto numbers, ValueNumbers::create(std::move(list.values), of_list, control));
+  NumberedColumn numbered;
+  numbered.numbers = std::make_shared<ValueNumbers const>(std::move(numbers));
+  GARUDA_TRY_ASSIGN(numbered.codes,
+                    codes_of_rows(column, list, 0, std::make_shared<AlignedBuffer const>(std::move(of_list.codes)),
+                                  of_list.num_codes, control));
+  return numbered;
+}
+
+Result<ColumnCodes> look_up_values(KeyColumn const& column, ValueNumbers const& numbers, Control const& control) {
+  GARUDA_TRY_ASSIGN(auto const list, list_values({&column, 1}, CodeOrder::any));
+  GARUDA_TRY_ASSIGN(auto of_values, numbers.look_up(list.values, control));
+  return codes_of_rows(column, list, 0, std::make_shared<AlignedBuffer const>(std::move(of_values)),
+                       std::uint64_t{numbers.other()} + 1, control);
 }
 
 Result<std::vector<ColumnCodes>> encode_values(std::span<KeyColumn const> columns, Control const& control,

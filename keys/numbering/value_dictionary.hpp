@@ -56,4 +56,40 @@ enum class CodeOrder : std::uint8_t {
 Result<std::vector<ColumnCodes>> encode_values(std::span<KeyColumn const> columns, Control const& control,
                                                std::uint32_t hash_bits = 64, CodeOrder order = CodeOrder::any);
 
+/// The distinct values of a column by their bytes, among which those of other columns are looked up. Immutable.
+class ValueNumbers {
+ public:
+  /// `codes`: of `values`, by number_values, fewer than kNullCode - 1. Borrows what `values` borrow. In parallel on the
+  /// threads of the calling task arena. Throws std::bad_alloc. Errors: cancelled.
+  static Result<ValueNumbers> create(ValueBytes values, ValueCodes const& codes, Control const& control);
+
+  /// The code of a value that is not among them, behind all others.
+  std::uint32_t other() const noexcept { return static_cast<std::uint32_t>(heads_.size()); }
+  /// Codes of `values`, a u32 each, kNullCode for nulls. In parallel on the threads of the calling task arena. Errors:
+  /// out_of_memory, cancelled.
+  Result<AlignedBuffer> look_up(ValueBytes const& values, Control const& control) const;
+
+ private:
+  std::uint32_t find(std::string_view bytes) const noexcept;
+
+  ValueBytes values_;
+  std::vector<std::uint64_t> heads_;  ///< by code: a value that has it
+  std::vector<std::uint64_t> slots_;  ///< the upper half of a hash above a code; a power of two, at most half in use
+};
+
+/// The codes of a column, and its values for look_up_values.
+struct NumberedColumn {
+  ColumnCodes codes;
+  std::shared_ptr<ValueNumbers const> numbers;
+};
+
+/// Numbers the distinct values of a column as encode_values does, and keeps them; borrows the column. Requires and
+/// errors: those of encode_values. Throws std::bad_alloc.
+Result<NumberedColumn> number_column(KeyColumn const& column, Control const& control);
+
+/// The codes of a column's values among those of another, numbers.other() where there is no such value; num_codes
+/// counts that one, too. Requires: the columns were opened to be compared as one type. Errors: out_of_memory,
+/// cancelled.
+Result<ColumnCodes> look_up_values(KeyColumn const& column, ValueNumbers const& numbers, Control const& control);
+
 }  // namespace garuda::keys
