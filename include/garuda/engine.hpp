@@ -14,6 +14,7 @@
 #include "garuda/error.hpp"
 #include "garuda/group_by.hpp"
 #include "garuda/join.hpp"
+#include "garuda/join_build.hpp"
 #include "garuda/pinned_buffer.hpp"
 #include "garuda/plan.hpp"
 #include "garuda/table.hpp"
@@ -71,7 +72,7 @@ class Engine {
   /// (2^28 with null keys, or probe rows without partitions), the result 2^32 - 2. Source: Wu et al. 2025, §4.
   /// Errors: usage (spec, tables in different places), invalid_input (unknown column, unsupported or different key
   /// types), no_device, out_of_memory, limit_exceeded, device_failure, cancelled.
-  Result<std::unique_ptr<JoinResult>> join(TableView left, TableView right, JoinSpec const& spec,
+  Result<std::unique_ptr<JoinResult>> join(TableView left, JoinRight const& right, JoinSpec const& spec,
                                            JoinOptions const& options = {});
 
   /// The number of rows that `join` would give, and what counting took; no pair is enumerated.
@@ -80,13 +81,25 @@ class Engine {
     Plan plan;
     RunStats stats;
   };
-  Result<Counted> join_count(TableView left, TableView right, JoinSpec const& spec, JoinOptions const& options = {});
+  Result<Counted> join_count(TableView left, JoinRight const& right, JoinSpec const& spec,
+                             JoinOptions const& options = {});
 
   /// The plan that join() would run, without running it.
-  Result<Plan> explain_join(TableView left, TableView right, JoinSpec const& spec, JoinOptions const& options = {});
+  Result<Plan> explain_join(TableView left, JoinRight const& right, JoinSpec const& spec,
+                            JoinOptions const& options = {});
   /// The plan that join_count() would run.
-  Result<Plan> explain_join_count(TableView left, TableView right, JoinSpec const& spec,
+  Result<Plan> explain_join_count(TableView left, JoinRight const& right, JoinSpec const& spec,
                                   JoinOptions const& options = {});
+
+  /// Makes the build side of joins: `keys` of `table`, 1 to 16 columns, each once, become words, partitions and tables
+  /// of the host, once; joins whose right side it is look their left rows up in them, on path cpu, or on another path
+  /// take the keys from there. Rows are those of the same join without it. Keys of other types that are compared with
+  /// these (an int64 with an int32) are made by the first such join, and kept. Blocks. `table` must outlive it. Memory:
+  /// some 12 to 24 bytes a row.
+  /// A table on a device keeps an index of its own (DeviceTable::build_index).
+  /// Errors: usage for such a table, no keys or a key twice; invalid_input for an unknown column, or a type that
+  /// is no key; limit_exceeded, out_of_memory, cancelled.
+  Result<JoinBuild> build(TableView table, std::vector<std::string> const& keys, JoinBuildOptions const& options = {});
 
   /// Copies a table into the memory of a device, to be joined there as often as wanted. Columns of fixed width, or of
   /// strings, binary and dictionaries of them, nulls included; all of them are copied. Blocks; `table` is free

@@ -131,6 +131,13 @@ GARUDA_EXPORT int garuda_table_stream(garuda_table const* table, struct ArrowArr
 GARUDA_EXPORT uint64_t garuda_table_rows(garuda_table const* table);
 GARUDA_EXPORT void garuda_table_destroy(garuda_table* table);
 
+/* Makes the build side of joins, for a table of the host that is the right one of many: `keys` of its columns become
+ * words, partitions and tables, once. `build`: the same rows, for calls whose right keys these are, with the same
+ * `nulls_equal`; other calls take it as the table. Of `run` threads, memory limit, cancellation, progress and the
+ * tuning's radix_bits are read; null: as if all of it were 0. */
+GARUDA_EXPORT int garuda_join_build(garuda_engine* engine, garuda_table const* table, char const* const* keys,
+                                    size_t num_keys, int nulls_equal, struct garuda_run_options const* run,
+                                    garuda_table** build, char** error);
 /* Starts a join. Blocks until the keys are partitioned. */
 GARUDA_EXPORT int garuda_join(garuda_engine* engine, garuda_table const* left, garuda_table const* right,
                               struct garuda_join_options const* options, garuda_result** result, char** error);

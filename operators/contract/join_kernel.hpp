@@ -2,9 +2,11 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "garuda/control.hpp"
@@ -77,6 +79,31 @@ class JoinBackend {
   virtual Result<std::unique_ptr<JoinKernel>> begin(JoinSlice const& slice, std::uint32_t lane) = 0;
 };
 
+/// Tables that a path made of pieces of a build side before any join, known again by where the keys of a piece lie.
+class KeptTables {
+ public:
+  /// `bytes`: host memory that the table takes.
+  void add(KeySpan const& keys, std::shared_ptr<void const> table, std::uint64_t bytes) {
+    tables_[place_of(keys)] = std::move(table);
+    bytes_ += bytes;
+  }
+  std::uint64_t bytes() const noexcept { return bytes_; }
+  /// nullptr: there is none of exactly these keys.
+  std::shared_ptr<void const> find(KeySpan const& keys) const {
+    auto const found = tables_.find(place_of(keys));
+    return found == tables_.end() ? nullptr : found->second;
+  }
+
+ private:
+  using Place = std::pair<void const*, std::uint64_t>;
+  static Place place_of(KeySpan const& keys) {
+    return std::visit([](auto const& words) { return Place{words.data(), words.size()}; }, keys.words);
+  }
+
+  std::map<Place, std::shared_ptr<void const>> tables_;
+  std::uint64_t bytes_ = 0;
+};
+
 /// Options of a backend. References outlive the backend.
 struct BackendOptions {
   JoinTuning tuning;  ///< after planning; `automatic` means: choose per slice from its statistics
@@ -89,6 +116,7 @@ struct BackendOptions {
   double pairs_of_row = 1;    ///< of the larger side, expected on average
   std::uint64_t device_memory_limit_bytes = 0;  ///< 0: the device's budget
   std::optional<rates::DeviceRates> rates;      ///< of the device, where it was measured
+  KeptTables const* kept = nullptr;             ///< of build sides that slices name; nullptr: there are none
   Control const* control = nullptr;
   StatsSink* stats = nullptr;
 };

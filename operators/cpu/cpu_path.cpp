@@ -27,7 +27,8 @@ contract::PathRow const kCpuPath{
                          .wants_ranges = false,
                          .probe_slice_rows = kProbeSliceRows,
                          .forks = true,
-                         .host_bytes = [](auto... rows) { return cpu_join_bytes(rows...); }}},
+                         .host_bytes = [](auto... rows) { return cpu_join_bytes(rows...); }},
+             .build_tables = build_join_tables},
     .condition_join =
         {.offers = cpu_condition_offers,
          .open = [](contract::OpenDevice*, contract::BackendOptions const& options,

@@ -8,6 +8,7 @@
 #include <memory>
 #include <new>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -89,6 +90,7 @@ struct garuda_cancellation {
 
 struct garuda_table {
   SharedRows rows;
+  std::optional<garuda::JoinBuild> build{};  // of the rows
 };
 
 struct garuda_result {
@@ -188,7 +190,8 @@ Result<Options> options_of(garuda_run_options const* run, Parse parse) {
 
 /// The checked arguments of a join.
 struct Join {
-  garuda::TableView left, right;
+  garuda::TableView left;
+  garuda::JoinRight right{garuda::TableView()};
   garuda::JoinSpec spec;
   garuda::JoinOptions options;
 };
@@ -200,8 +203,10 @@ Result<Join> join_of(garuda_engine const* engine, garuda_table const* left, garu
   GARUDA_TRY_ASSIGN(join.options, options_of<garuda::JoinOptions>(options->run, garuda::parse_join_tuning));
   GARUDA_TRY_ASSIGN(join.left, left->rows->checked(join.options.threads, columns_of(join.spec, garuda::Side::left),
                                                    &join.options.control));
-  GARUDA_TRY_ASSIGN(join.right, right->rows->checked(join.options.threads, columns_of(join.spec, garuda::Side::right),
-                                                     &join.options.control));
+  GARUDA_TRY_ASSIGN(
+      auto const right_rows,
+      right->rows->checked(join.options.threads, columns_of(join.spec, garuda::Side::right), &join.options.control));
+  join.right = right->build ? garuda::JoinRight(*right->build) : garuda::JoinRight(right_rows);
   return join;
 }
 
@@ -328,6 +333,30 @@ int garuda_table_stream(garuda_table const* table, ArrowArrayStream* out, char**
 uint64_t garuda_table_rows(garuda_table const* table) { return static_cast<uint64_t>(table->rows->view().num_rows()); }
 
 void garuda_table_destroy(garuda_table* table) { delete table; }
+
+int garuda_join_build(garuda_engine* engine, garuda_table const* table, char const* const* keys, size_t num_keys,
+                      int nulls_equal, garuda_run_options const* run, garuda_table** build, char** error) {
+  return translated(error, [&]() -> Result<void> {
+    GARUDA_EXPECTS(engine != nullptr && table != nullptr && build != nullptr && (num_keys == 0 || keys != nullptr));
+    GARUDA_TRY_ASSIGN(auto const options, options_of<garuda::JoinOptions>(run, garuda::parse_join_tuning));
+    std::vector<std::string> names;
+    for (std::size_t i = 0; i < num_keys; ++i) {
+      GARUDA_EXPECTS(keys[i] != nullptr);
+      names.emplace_back(keys[i]);
+    }
+    GARUDA_TRY_ASSIGN(auto const rows,
+                      table->rows->checked(options.threads, std::set<std::string_view>(names.begin(), names.end()),
+                                           &options.control));
+    GARUDA_TRY_ASSIGN(auto built, engine->engine.build(rows, names,
+                                                       {.nulls_equal = nulls_equal != 0,
+                                                        .threads = options.threads,
+                                                        .memory_limit_bytes = options.memory_limit_bytes,
+                                                        .radix_bits = options.tuning.radix_bits,
+                                                        .control = options.control}));
+    *build = new garuda_table{table->rows, std::move(built)};
+    return {};
+  });
+}
 
 int garuda_join(garuda_engine* engine, garuda_table const* left, garuda_table const* right,
                 garuda_join_options const* options, garuda_result** result, char** error) {

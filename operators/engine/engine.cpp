@@ -24,6 +24,7 @@
 #include "operators/device/pinned_table.hpp"
 #include "operators/group_by/group_by.hpp"
 #include "operators/join/join.hpp"
+#include "operators/join/join_build.hpp"
 #include "operators/materialize/viewed_result.hpp"
 #include "operators/plan/device_choice.hpp"
 #include "operators/plan/paths.hpp"
@@ -223,17 +224,33 @@ struct Engine::Impl final : contract::DeviceSet {
     });
   }
 
-  Result<resolve::JoinRequest> resolve(TableView left, TableView right, JoinSpec const& spec,
+  Result<resolve::JoinRequest> resolve(TableView left, JoinRight const& right, JoinSpec const& spec,
                                        JoinOptions const& join_options) {
     GARUDA_TRY(check_threads(join_options.threads));
     GARUDA_TRY(resolve::check_tuning(resolve::join_knobs(), join_options.tuning));
-    GARUDA_TRY_ASSIGN(auto columns, resolve::resolve_join(left.schema(), right.schema(), spec));
+    GARUDA_TRY_ASSIGN(auto columns, resolve::resolve_join(left.schema(), right.table().schema(), spec));
     GARUDA_TRY(find_devices_for(join_options));
     keep_memory(join_options);
-    return resolve::JoinRequest{left, right, spec, std::move(columns), join_options, this};
+    resolve::JoinRequest request{left, right.table(), spec, std::move(columns), join_options, this};
+    if (right.build() != nullptr) GARUDA_TRY(right.build()->state().give_to(request));
+    return request;
   }
 
-  Result<Plan> explain(TableView left, TableView right, JoinSpec const& spec, JoinOptions const& join_options,
+  Result<JoinBuild> build(TableView table, std::vector<std::string> const& names, JoinBuildOptions const& options) {
+    GARUDA_TRY(check_threads(options.threads));
+    JoinTuning tuning;
+    tuning.radix_bits = options.radix_bits;
+    GARUDA_TRY(resolve::check_tuning(resolve::join_knobs(), tuning));
+    GARUDA_TRY_ASSIGN(auto columns, resolve::resolve_build_keys(table.schema(), names));
+    RunOptions run;
+    run.memory_limit_bytes = options.memory_limit_bytes;
+    keep_memory(run);
+    auto state = std::make_shared<join::JoinBuildState>(table, names, std::move(columns), options, *this);
+    GARUDA_TRY(state->make());
+    return JoinBuild(std::move(state));
+  }
+
+  Result<Plan> explain(TableView left, JoinRight const& right, JoinSpec const& spec, JoinOptions const& join_options,
                        bool counts) {
     GARUDA_TRY_ASSIGN(auto request, resolve(left, right, spec, join_options));
     if (join_options.picks_path()) (void)find_devices(true);
@@ -302,7 +319,7 @@ Result<void> Engine::open_device(RunOptions const& options) {
   return {};
 }
 
-Result<std::unique_ptr<JoinResult>> Engine::join(TableView left, TableView right, JoinSpec const& spec,
+Result<std::unique_ptr<JoinResult>> Engine::join(TableView left, JoinRight const& right, JoinSpec const& spec,
                                                  JoinOptions const& options) {
   impl_->calibrate_in_background(options);
   GARUDA_TRY_ASSIGN(auto request, impl_->resolve(left, right, spec, options));
@@ -310,20 +327,26 @@ Result<std::unique_ptr<JoinResult>> Engine::join(TableView left, TableView right
   return spec.strings == StringForm::view ? materialize::viewed_result(std::move(result)) : std::move(result);
 }
 
-Result<Engine::Counted> Engine::join_count(TableView left, TableView right, JoinSpec const& spec,
+Result<Engine::Counted> Engine::join_count(TableView left, JoinRight const& right, JoinSpec const& spec,
                                            JoinOptions const& options) {
   impl_->calibrate_in_background(options);
   GARUDA_TRY_ASSIGN(auto request, impl_->resolve(left, right, spec, options));
   return join::hash_join_count(std::move(request));
 }
 
-Result<Plan> Engine::explain_join(TableView left, TableView right, JoinSpec const& spec, JoinOptions const& options) {
+Result<Plan> Engine::explain_join(TableView left, JoinRight const& right, JoinSpec const& spec,
+                                  JoinOptions const& options) {
   return impl_->explain(left, right, spec, options, false);
 }
 
-Result<Plan> Engine::explain_join_count(TableView left, TableView right, JoinSpec const& spec,
+Result<Plan> Engine::explain_join_count(TableView left, JoinRight const& right, JoinSpec const& spec,
                                         JoinOptions const& options) {
   return impl_->explain(left, right, spec, options, true);
+}
+
+Result<JoinBuild> Engine::build(TableView table, std::vector<std::string> const& keys,
+                                JoinBuildOptions const& options) {
+  return impl_->build(table, keys, options);
 }
 
 Result<DeviceTable> Engine::upload(TableView table, DeviceTableOptions const& options) {

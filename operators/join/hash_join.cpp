@@ -45,7 +45,8 @@ PartitionedJoin::PartitionedJoin(resolve::JoinRequest const& request, std::uniqu
       right_table_(request.right),
       columns_(request.columns),
       options_(request.options),
-      devices_(request.devices) {
+      devices_(request.devices),
+      build_(request.build) {
   options_.control.abandoned = &run_->abandoned;
 }
 
@@ -78,7 +79,7 @@ Result<std::unique_ptr<PartitionedJoin>> PartitionedJoin::prepare(resolve::JoinR
 
 Result<void> PartitionedJoin::place_sides(PlannedJoin planned) {
   GARUDA_TRY(sides_.place(std::move(planned), {left_table_, right_table_, columns_, output_, feeding().wants_ranges,
-                                               options_.control, *run_}));
+                                               build_.get(), options_.control, *run_}));
   auto& recorder = run_->recorder;
   recorder.max_counter("partitions", left().num_partitions());
   recorder.max_counter("columns_carried", left().payload.size() + right().payload.size());
@@ -122,6 +123,7 @@ Result<void> PartitionedJoin::open_path(double expected_matches) {
       expected_matches / static_cast<double>(std::max<std::uint64_t>({left().num_rows(), right().num_rows(), 1}));
   backend.device_memory_limit_bytes = options_.device_memory_limit_bytes;
   backend.rates = chosen_.rates;
+  if (build_ != nullptr) backend.kept = &build_->tables;
   backend.control = &options_.control;
   backend.stats = &run_->recorder;
   for (auto const& slice : sliced_.slices) {

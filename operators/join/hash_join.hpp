@@ -109,6 +109,7 @@ class PartitionedJoin {
   JoinOptions options_;
   JoinOutput output_ = JoinOutput::rows;
   contract::DeviceSet* devices_;
+  std::shared_ptr<resolve::BuiltSide const> build_;
   std::shared_ptr<expr::PairCondition const> non_equi_;  // of a join without keys
   plan::JoinPlan chosen_;
   contract::PathRow const* path_ = nullptr;

@@ -47,6 +47,18 @@ void take_moved_words(partition::PartitionedKeys const& keys, std::size_t first,
         columns[c].words);
 }
 
+/// The same keys, which stay those of `owner`.
+partition::PartitionedKeys borrowed(partition::PartitionedKeys const& owner) {
+  partition::PartitionedKeys keys;
+  keys.key_bits = owner.key_bits;
+  keys.wide_row_ids = owner.wide_row_ids;
+  keys.keys = owner.keys;
+  keys.row_ids = owner.row_ids;
+  keys.offsets = owner.offsets;
+  keys.ranges = owner.ranges;
+  return keys;
+}
+
 }  // namespace
 
 bool is_marked(contract::JoinParts const& parts, JoinOutput output, Side side) noexcept {
@@ -80,8 +92,11 @@ Result<void> PlacedSides::place(PlannedJoin planned, PlacedTables const& tables)
     auto const pairs = planned.expected_matches;
     GARUDA_TRY(
         partition_side(std::move(planned.keys.left), std::move(planned.digit.left), pairs, tables, left, Side::left));
-    GARUDA_TRY(partition_side(std::move(planned.keys.right), std::move(planned.digit.right), pairs, tables, right,
-                              Side::right));
+    if (tables.build != nullptr)
+      right_.keys = borrowed(tables.build->partitioned);
+    else
+      GARUDA_TRY(partition_side(std::move(planned.keys.right), std::move(planned.digit.right), pairs, tables, right,
+                                Side::right));
     if (digit_.bits > 0)
       timer.count(2 * (left_.keys.owned_bytes() + right_.keys.owned_bytes()),
                   left_.keys.num_rows() + right_.keys.num_rows());

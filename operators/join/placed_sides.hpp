@@ -11,6 +11,7 @@
 #include "operators/join/condition_kernel.hpp"
 #include "operators/join/planned_join.hpp"
 #include "operators/join/unmatched_rows.hpp"
+#include "operators/resolve/built_side.hpp"
 #include "operators/resolve/join_columns.hpp"
 #include "operators/run/query_run.hpp"
 #include "partition/radix_partition.hpp"
@@ -23,7 +24,8 @@ struct PlacedTables {
   TableView right;
   resolve::ResolvedJoin const& columns;
   JoinOutput output;
-  bool wants_ranges;  ///< the least and greatest key of each partition
+  bool wants_ranges;                ///< the least and greatest key of each partition
+  resolve::BuiltSide const* build;  ///< nullptr: both sides are partitioned now
   Control const& control;
   run::QueryRun& run;
 

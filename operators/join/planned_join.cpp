@@ -37,14 +37,16 @@ std::vector<contract::OutputShape> output_shape(resolve::JoinRequest const& requ
     bool const may_be_cells = makes_rows && !is_plain && request.columns.strings != StringForm::view;
     shapes.push_back({column.side, column.column,
                       static_cast<double>(materialize::column_row_bytes(table, column.column)), makes_rows && is_key,
-                      is_plain, may_be_cells ? materialize::expected_carried_bytes(table, column.column) : 0.0});
+                      is_plain, may_be_cells ? materialize::expected_carried_bytes(table, column.column) : 0.0,
+                      column.side == Side::left || request.build == nullptr});
   }
   return shapes;
 }
 
 /// Whether a path may join the tables whole.
 bool may_be_whole(resolve::JoinRequest const& request, JoinOutput output) {
-  return output != JoinOutput::pairs && !request.columns.keys.empty() && !is_ordered_by_ranges(request);
+  return output != JoinOutput::pairs && !request.columns.keys.empty() && request.build == nullptr &&
+         !is_ordered_by_ranges(request);
 }
 
 /// Notes that the request's condition, if it has one, is tested on so many pairs.
@@ -97,6 +99,7 @@ contract::JoinShape shape_of(resolve::JoinRequest const& request, keys::EncodedJ
                                                        .heaviest = sampled.heaviest_share};
     shape.encoded_bytes += static_cast<std::uint64_t>(side->owned_words.size_bytes() + side->row_ids.size_bytes());
   }
+  shape.right.is_built = request.build != nullptr;
   bool const counts = output == JoinOutput::count;
   if (counts && !request.spec.where) return shape;
   auto const pairs = keys::expected_matches(keys.left, keys.right);
@@ -215,6 +218,36 @@ Result<PlannedJoin> plan_non_equi(resolve::JoinRequest const& request, JoinOutpu
   return planned;
 }
 
+/// The keys of both tables, those of a build side being there already. Runs on the threads of the calling task arena.
+Result<keys::EncodedJoinKeys> encode_keys(resolve::JoinRequest const& request) {
+  auto const& columns = request.columns;
+  auto const& control = request.options.control;
+  keys::KeyColumns const left{request.left, columns.key_columns(Side::left)};
+  if (auto const* const build = request.build.get()) {
+    GARUDA_TRY_ASSIGN(auto keys, build->keys->encode(left, control));
+    auto const& words = build->words;
+    keys.right.key_bits = words.key_bits;
+    keys.right.num_rows = words.num_rows;
+    keys.right.table_rows = words.table_rows;
+    keys.right.words = words.words;
+    keys.right.min = words.min;
+    keys.right.max = words.max;
+    return keys;
+  }
+  return keys::encode_join_keys(left, {request.right, columns.key_columns(Side::right)}, control,
+                                request.spec.nulls_equal ? keys::NullKeys::kept : keys::NullKeys::left_out,
+                                request.options.tuning.hash_bits);
+}
+
+/// The options that plan a join: with a build side, those that it was made with.
+JoinOptions planned_options(resolve::JoinRequest const& request) {
+  auto options = request.options;
+  if (request.build == nullptr) return options;
+  options.tuning.radix_bits = static_cast<std::int32_t>(request.build->digit.bits);
+  options.tuning.build = BuildSide::right;
+  return options;
+}
+
 }  // namespace
 
 bool is_ordered_by_ranges(resolve::JoinRequest const& request) {
@@ -237,22 +270,18 @@ Result<PlannedJoin> plan_request(resolve::JoinRequest const& request, JoinOutput
   }
   {
     run::PhaseTimer const timer(run.recorder, "encode");
-    GARUDA_TRY_ASSIGN(planned.keys, run.arena.execute([&] {
-      auto const& columns = request.columns;
-      return keys::encode_join_keys(
-          {request.left, columns.key_columns(Side::left)}, {request.right, columns.key_columns(Side::right)}, control,
-          request.spec.nulls_equal ? keys::NullKeys::kept : keys::NullKeys::left_out, request.options.tuning.hash_bits);
-    }));
+    GARUDA_TRY_ASSIGN(planned.keys, run.arena.execute([&] { return encode_keys(request); }));
   }
   if (output == JoinOutput::rows && !can_lanes_write(request, planned.keys)) output = JoinOutput::pairs;
   planned.output = output;
   run::PhaseTimer const timer(run.recorder, "partition");
   auto const shape = shape_of(request, planned.keys, output, run.threads());
   planned.expected_matches = contract::pairs_made(shape);
-  GARUDA_TRY_ASSIGN(planned.chosen,
-                    plan::plan_join(shape, plan::machine_of(*request.devices, shape.threads), request.options));
+  GARUDA_TRY_ASSIGN(planned.chosen, plan::plan_join(shape, plan::machine_of(*request.devices, shape.threads),
+                                                    planned_options(request)));
   auto& plan = planned.chosen.plan;
   describe(request, plan);
+  if (request.build != nullptr) plan.details.emplace_back("build side", "made before the join");
   plan.details.emplace(std::next(plan.details.begin()), "keys",
                        describe_keys(planned.keys, request.columns.keys.size()));
   if (planned.chosen.offer.takes_whole()) return planned;
@@ -265,9 +294,13 @@ Result<PlannedJoin> plan_request(resolve::JoinRequest const& request, JoinOutput
     // The sample saw no value that is too long: the column is gathered.
     if (bytes > 0) (is_left ? planned.left_carried : planned.right_carried).push_back({moved.column, bytes});
   }
-  GARUDA_TRY_ASSIGN(planned.digit, run.arena.execute([&] {
-    return partition::choose_digit(planned.keys.left, planned.keys.right, plan.radix_bits, control);
-  }));
+  if (request.build != nullptr) {
+    planned.digit.digit = request.build->digit;
+  } else {
+    GARUDA_TRY_ASSIGN(planned.digit, run.arena.execute([&] {
+      return partition::choose_digit(planned.keys.left, planned.keys.right, plan.radix_bits, control);
+    }));
+  }
   plan.radix_bits = planned.digit.digit.bits;
   plan.radix_shift = planned.digit.digit.shift;
   plan.mixed_digit = planned.digit.digit.mixed;

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <string>
 #include <unordered_set>
 
@@ -77,6 +78,20 @@ std::vector<std::string> unique_names(Schema const& left, Schema const& right, R
 }
 
 }  // namespace
+
+Result<std::vector<std::size_t>> resolve_build_keys(Schema const& schema, std::vector<std::string> const& names) {
+  if (names.empty() || names.size() > kMostKeys)
+    return fail(ErrorCode::usage, fmt::format("a build side has 1 to {} key columns: {}", kMostKeys, names.size()));
+  std::vector<std::size_t> columns;
+  for (auto const& name : names) {
+    GARUDA_TRY_ASSIGN(auto const column, find_column(schema, name));
+    if (std::ranges::find(columns, column) != columns.end())
+      return fail(ErrorCode::usage, fmt::format("a column is a key of a build side once: {}", name));
+    GARUDA_TRY(keys::common_key_type(schema[column], schema[column]));
+    columns.push_back(column);
+  }
+  return columns;
+}
 
 Result<void> check_matching(JoinSpec const& spec) {
   if (!spec.on.empty() || spec.where || spec.allow_cross) return {};

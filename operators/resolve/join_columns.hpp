@@ -66,6 +66,10 @@ struct ResolvedJoin {
   }
 };
 
+/// Positions of a build side's key columns. Errors: usage (none, more than kMostKeys, one twice), invalid_input
+/// (unknown or ambiguous column, a type that is no key).
+Result<std::vector<std::size_t>> resolve_build_keys(Schema const& schema, std::vector<std::string> const& names);
+
 /// Checks that there are keys, a condition, or leave to do without. Errors: usage.
 Result<void> check_matching(JoinSpec const& spec);
 

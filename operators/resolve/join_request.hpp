@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -9,6 +10,7 @@
 #include "garuda/join.hpp"
 #include "garuda/table.hpp"
 #include "operators/contract/device_set.hpp"
+#include "operators/resolve/built_side.hpp"
 #include "operators/resolve/join_columns.hpp"
 
 namespace garuda::resolve {
@@ -23,6 +25,8 @@ struct JoinRequest {
   JoinOptions options;
   contract::DeviceSet* devices = nullptr;
   std::vector<std::string> notes{};  ///< for the plan: what was decided before
+  /// The right side, where it was made before; it has the key columns in the order of `columns`.
+  std::shared_ptr<BuiltSide const> build{};
 
   TableView const& of(Side side) const noexcept { return side == Side::left ? left : right; }
 };

@@ -124,6 +124,25 @@ TEST_F(CApi, JoinsTables) {
   EXPECT_NE(taken(error).find("taken before"), std::string::npos);
 }
 
+TEST_F(CApi, ABuildSideServesSeveralJoins) {
+  char const* keys[] = {"b"};
+  char* error = nullptr;
+  garuda_table* build = nullptr;
+  ASSERT_EQ(garuda_join_build(engine_, right_.get(), keys, 1, 0, &run_, &build, &error), GARUDA_OK) << taken(error);
+  right_.reset(build);  // it keeps the rows
+  for (int turn = 0; turn < 2; ++turn) {
+    auto const table = rows_of(join().get());
+    ASSERT_TRUE(table) << table.error().describe();
+    EXPECT_EQ(table->num_rows(), 5);
+  }
+  join_.nulls_equal = 1;
+  std::uint64_t rows = 0;
+  EXPECT_EQ(garuda_join_count(engine_, left_.get(), right_.get(), &join_, &rows, nullptr, &error), GARUDA_USAGE);
+  EXPECT_NE(taken(error).find("nulls_equal=false"), std::string::npos);
+  EXPECT_EQ(garuda_join_build(engine_, right_.get(), keys, 0, 0, nullptr, &build, &error), GARUDA_USAGE);
+  EXPECT_NE(taken(error).find("1 to 16 key columns"), std::string::npos);
+}
+
 TEST_F(CApi, BoundsThreads) {
   run_.threads = 4'096;
   {

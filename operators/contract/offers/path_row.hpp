@@ -38,6 +38,11 @@ struct JoinRow {
   /// Opens the path for one join in slices; `device` is nullptr when the path needs none.
   Result<std::unique_ptr<JoinBackend>> (*open)(OpenDevice* device, BackendOptions const& options) = nullptr;
   JoinFeeding feeding{};
+  /// Makes the tables of pieces of a build side, for backends to find among BackendOptions::kept. Blocks; runs on the
+  /// threads of the calling task arena. Requires: pieces of at most kMaxPassRows. Errors: out_of_memory, cancelled.
+  /// nullptr: backends keep no tables.
+  Result<void> (*build_tables)(std::span<KeySpan const> pieces, std::uint32_t shared_low_bits, Control const& control,
+                               KeptTables& kept) = nullptr;
   /// Rows that a join of tables on a device has, about, from a sample of their keys. Blocks. nullptr: it takes none.
   Result<double> (*sample_matches)(resolve::JoinRequest const& request) = nullptr;
   /// Joins the tables whole, as `offer` of this path says, whose plan is `plan`. nullptr: its offers are of slices.

@@ -25,9 +25,10 @@ struct OutputShape {
   bool is_key = false;     ///< made of the keys' words
   bool is_plain = true;    ///< may be carried through the partitioning as it is
   double cell_bytes = 0;   ///< of what is not plain: of a cell that partitioning may carry; 0: it may not
+  bool moves = true;       ///< false: its side was partitioned before, without it
 
   /// Bytes that carrying a value takes; 0: it cannot be carried.
-  double carried_bytes() const noexcept { return is_plain ? bytes : cell_bytes; }
+  double carried_bytes() const noexcept { return !moves ? 0 : is_plain ? bytes : cell_bytes; }
 };
 
 /// The facts that the planner has about any query.
@@ -52,6 +53,7 @@ struct SideShape {
   double heaviest = 0;              ///< share of the rows that the most frequent key has; 0: not known
   double matched = 0;               ///< rows that have a match, from a sample; not known where rows are counted
   std::size_t tested_columns = 0;   ///< columns that a condition compares for every pair of equal keys
+  bool is_built = false;            ///< its keys are partitioned already, and in tables where paths keep these
 };
 
 /// The facts that the planner has about the data of a join.

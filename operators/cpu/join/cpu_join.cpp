@@ -312,6 +312,7 @@ class CpuJoinBackend final : public contract::JoinBackend {
   explicit CpuJoinBackend(contract::BackendOptions const& options)
       : build_(options.tuning.build),
         keep_(options.keeps_matches),
+        kept_(options.kept),
         control_(options.control),
         stats_(options.stats),
         lanes_(options.lanes) {
@@ -352,6 +353,8 @@ class CpuJoinBackend final : public contract::JoinBackend {
   /// side.
   Result<std::shared_ptr<Table const>> table_of(contract::KeySpan const& build, contract::JoinSlice const& slice,
                                                 std::uint32_t lane) {
+    if (slice.build && kept_ != nullptr)
+      if (auto kept = kept_->find(build)) return std::static_pointer_cast<Table const>(std::move(kept));
     BuildKeys<Word> const keys{words_of(build).data(), build.size(), slice.shared_low_bits};
     if (!slice.build || build.size() <= contract::kLaneTableRows) {
       auto& space = lanes_[lane];
@@ -380,6 +383,7 @@ class CpuJoinBackend final : public contract::JoinBackend {
 
   BuildSide build_;
   bool keep_;
+  contract::KeptTables const* kept_;
   Control uncontrolled_;
   Control const* control_;
   contract::StatsSink* stats_;
@@ -389,7 +393,39 @@ class CpuJoinBackend final : public contract::JoinBackend {
   std::shared_ptr<Table const> shared_table_;
 };
 
+template <class Word>
+Result<void> build_tables(std::span<contract::KeySpan const> pieces, std::uint32_t shared_low_bits,
+                          Control const& control, contract::KeptTables& kept) {
+  std::vector<std::shared_ptr<JoinTable<Word>>> tables(pieces.size());
+  std::mutex mutex;
+  Result<void> built;
+  GARUDA_TRY(for_each_block(pieces.size(), &control, [&](std::size_t p) {
+    auto const& keys = pieces[p];
+    auto made = or_out_of_memory([&]() -> Result<void> {
+      tables[p] = std::make_shared<JoinTable<Word>>();
+      return tables[p]->build(std::get<std::span<Word const>>(keys.words), static_cast<Word>(keys.min),
+                              static_cast<Word>(keys.max), shared_low_bits, &control);
+    });
+    std::lock_guard const lock(mutex);
+    if (!made && built) built = std::move(made);
+  }));
+  GARUDA_TRY(built);
+  for (std::size_t p = 0; p < pieces.size(); ++p) {
+    auto const bytes = tables[p]->owned_bytes();
+    kept.add(pieces[p], std::move(tables[p]), bytes);
+  }
+  return {};
+}
+
 }  // namespace
+
+Result<void> build_join_tables(std::span<contract::KeySpan const> pieces, std::uint32_t shared_low_bits,
+                               Control const& control, contract::KeptTables& kept) {
+  if (pieces.empty()) return {};
+  bool const is_narrow = std::holds_alternative<std::span<std::uint32_t const>>(pieces.front().words);
+  return is_narrow ? build_tables<std::uint32_t>(pieces, shared_low_bits, control, kept)
+                   : build_tables<std::uint64_t>(pieces, shared_low_bits, control, kept);
+}
 
 Result<std::unique_ptr<contract::JoinBackend>> open_cpu_join(contract::BackendOptions const& options) {
   GARUDA_EXPECTS(options.key_bits == 32 || options.key_bits == 64);

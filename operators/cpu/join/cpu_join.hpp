@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <span>
 
 #include "garuda/error.hpp"
 #include "operators/contract/join_kernel.hpp"
@@ -16,6 +17,10 @@ namespace garuda::cpu {
 /// those of one probe row in ascending order of build rows. Phases reported: build, count, probe (pairs), mark.
 /// Requires: options.key_bits is 32 or 64, at least one lane. `options.control` and `options.stats` may be null.
 Result<std::unique_ptr<contract::JoinBackend>> open_cpu_join(contract::BackendOptions const& options);
+
+/// Makes the tables that kernels look up in, as JoinRow::build_tables has it.
+Result<void> build_join_tables(std::span<contract::KeySpan const> pieces, std::uint32_t shared_low_bits,
+                               Control const& control, contract::KeptTables& kept);
 
 /// Upper bound of the host memory that a kernel of the CPU path holds beside its keys, in bytes.
 /// `key_bits`: 32 or 64.

@@ -321,14 +321,20 @@ contract::PhaseCosts cpu_join_costs(contract::JoinShape const& shape, JoinStrate
   // All threads set bits of one bitmap.
   auto const shares = strategy.by_bitmap ? 1 : build_shares(tables, parts, host);
   auto const shared_ns = is_shared(tables, strategy, parts) ? tables.build * kSharedRowNs * (host.threads - 1.0) : 0;
-  auto const build_ns = tables.build / built.at(tables.rows) * contract::kNs * tables.share * shares + shared_ns;
+  bool const is_kept = shape.right.is_built && !strategy.by_bitmap;
+  auto const build_ns =
+      is_kept ? 0 : tables.build / built.at(tables.rows) * contract::kNs * tables.share * shares + shared_ns;
   auto const found = std::max(tables.probe, contract::pairs_made(shape));
   double moved_ns = 0;
-  for (auto const side : {Side::left, Side::right})
+  double encoded_rows = 0;
+  for (auto const side : {Side::left, Side::right}) {
+    if (shape.of(side).is_built) continue;
+    encoded_rows += contract::rows_of(shape, side);
     moved_ns += contract::partition_ns(contract::rows_of(shape, side), moved_bytes(shape, strategy, side),
                                        strategy.radix_bits, host);
+  }
   return {{"start", host.query_ns},
-          {"encode", contract::encode_ns(contract::rows_of(shape), host)},
+          {"encode", contract::encode_ns(encoded_rows, host)},
           {"partition", moved_ns},
           {"build", build_ns + parts / building * host.slice_ns},
           {"probe", found / probed.at(tables.rows) * contract::kNs * tables.share},

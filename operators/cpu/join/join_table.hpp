@@ -62,6 +62,13 @@ class JoinTable {
            5 * static_cast<std::uint64_t>(buffer_alignment());
   }
 
+  /// Bytes that the table takes.
+  std::uint64_t owned_bytes() const noexcept {
+    std::int64_t bytes = 0;
+    for (auto const* buffer : {&slots_, &ranks_, &run_begins_, &rows_}) bytes += buffer->size_bytes();
+    return static_cast<std::uint64_t>(bytes);
+  }
+
   bool is_unique() const noexcept { return unique_; }
   enum class Form : std::uint8_t { direct, ranked, hashed };
   Form form() const noexcept { return form_; }
