@@ -10,7 +10,9 @@
 #include <initializer_list>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -80,6 +82,7 @@ struct JoinQuery {
   SharedRows left, right;
   JoinSpec spec;
   JoinOptions options;
+  std::shared_ptr<JoinBuild const> build{};  // of the right rows
   bool is_brief = false;
 
   std::vector<SharedRows> inputs() const { return {left, right}; }
@@ -90,7 +93,7 @@ struct JoinQuery {
  private:
   /// Calls the engine with rows whose values are right.
   template <class T>
-  Result<T> with(Result<T> (Engine::*call)(TableView, TableView, JoinSpec const&, JoinOptions const&),
+  Result<T> with(Result<T> (Engine::*call)(TableView, JoinRight const&, JoinSpec const&, JoinOptions const&),
                  Control control) const {
     auto controlled = options;
     controlled.control = std::move(control);
@@ -98,7 +101,7 @@ struct JoinQuery {
     GARUDA_TRY_ASSIGN(auto const left_rows, left->checked(options.threads, columns(Side::left), &controlled.control));
     GARUDA_TRY_ASSIGN(auto const right_rows,
                       right->checked(options.threads, columns(Side::right), &controlled.control));
-    return (*engine.*call)(left_rows, right_rows, spec, controlled);
+    return (*engine.*call)(left_rows, build != nullptr ? JoinRight(*build) : JoinRight(right_rows), spec, controlled);
   }
 };
 
@@ -179,11 +182,34 @@ std::pair<std::uint64_t, std::string> count(JoinQuery const& query, nb::object o
   return {counted.rows, to_json(counted.stats)};
 }
 
+HeldBuild make_build(HeldEngine const& engine, HeldTable const& table, std::vector<std::string> keys, bool nulls_equal,
+                     Settings const& settings, nb::object on_progress) {
+  for (auto const& key : keys) require_column(table.rows->view(), key);
+  auto const tuning = unwrap(parse_join_tuning(settings.tuning));
+  JoinBuildOptions const options{.nulls_equal = nulls_equal,
+                                 .threads = settings.run.threads,
+                                 .memory_limit_bytes = settings.run.memory_limit_bytes,
+                                 .radix_bits = tuning.radix_bits,
+                                 .control = {}};
+  auto const watch = watching(std::move(on_progress));
+  auto build = run(*watch, [watch, held = engine.engine, rows = table.rows, keys, options]() -> Result<JoinBuild> {
+    auto controlled = options;
+    controlled.control = watch->control();
+    GARUDA_TRY_ASSIGN(
+        auto const checked,
+        rows->checked(options.threads, std::set<std::string_view>(keys.begin(), keys.end()), &controlled.control));
+    return held->build(checked, keys, controlled);
+  });
+  return {engine.engine, table.rows, {new JoinBuild(std::move(build)), destroy_unless_forked<JoinBuild const>}};
+}
+
 JoinQuery make_join(HeldEngine const& engine, HeldTable const& left, HeldTable const& right,
                     std::vector<std::pair<std::string, std::string>> on, std::string const& how,
                     std::optional<std::string> const& where, std::optional<std::vector<std::string>> const& columns,
-                    bool nulls_equal, bool ordered, bool allow_cross, Settings const& settings) {
+                    bool nulls_equal, bool ordered, bool allow_cross, Settings const& settings,
+                    std::optional<HeldBuild> const& build) {
   JoinQuery query{engine.engine, left.rows, right.rows, {}, {settings.run, {}}};
+  if (build) query.build = build->build;
   for (auto const& [left_key, right_key] : on) {
     require_column(left.rows->view(), left_key);
     require_column(right.rows->view(), right_key);
@@ -349,9 +375,14 @@ void bind_queries(nb::module_& module) {
   auto join = nb::class_<JoinQuery>(module, "Join")
                   .def(nb::new_(&make_join), nb::arg("engine"), nb::arg("left"), nb::arg("right"), nb::arg("on"),
                        nb::arg("how"), nb::arg("where").none(), nb::arg("columns").none(), nb::arg("nulls_equal"),
-                       nb::arg("ordered"), nb::arg("allow_cross"), nb::arg("settings"))
+                       nb::arg("ordered"), nb::arg("allow_cross"), nb::arg("settings"), nb::arg("build").none())
                   .def("count", count, nb::arg("on_progress").none());
   bind_query(join);
+  nb::class_<HeldBuild>(module, "JoinBuild")
+      .def(nb::new_(&make_build), nb::arg("engine"), nb::arg("table"), nb::arg("keys"), nb::arg("nulls_equal"),
+           nb::arg("settings"), nb::arg("on_progress").none())
+      .def_prop_ro("table", [](HeldBuild const& held) { return HeldTable{held.rows}; })
+      .def_prop_ro("host_bytes", [](HeldBuild const& held) { return held.build->host_bytes(); });
   auto group_by = nb::class_<GroupByQuery>(module, "GroupBy")
                       .def(nb::new_(&make_group_by), nb::arg("engine"), nb::arg("table"), nb::arg("keys"),
                            nb::arg("aggregates"), nb::arg("as_states"), nb::arg("ordered"), nb::arg("settings"));

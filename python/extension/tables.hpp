@@ -70,6 +70,13 @@ struct HeldTable {
   std::optional<Origin> origin{};
 };
 
+/// The build side of joins. Shared as rows are, which it views.
+struct HeldBuild {
+  SharedEngine engine;
+  SharedRows rows;
+  std::shared_ptr<JoinBuild const> build;
+};
+
 void bind_tables(nanobind::module_& module);
 
 }  // namespace garuda::python

@@ -8,8 +8,8 @@
 >>> garuda.group_by(visits, "who", ordered=True).agg(total=("minutes", "sum")).to_pydict()
 {'who': [1, 3], 'total': [42, 45]}
 
-`join`, `join_stream`, `join_count`, `explain_join`, `group_by`, `upload` and `devices` are those of one `Engine`, which
-looks for devices when it is first used. No GPU is touched, and no other library imported, before that.
+`join`, `join_stream`, `join_count`, `explain_join`, `build`, `group_by`, `upload` and `devices` are those of one
+`Engine`, which looks for devices when it is first used. No GPU is touched, and no other library imported, before that.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from ._core import version as __version__
 from ._progress import Progress
-from .engine import Device, Engine, GroupBy, default_engine
+from .engine import Device, Engine, GroupBy, JoinBuild, default_engine
 from .errors import (
     CancelledError,
     ColumnNotFoundError,
@@ -49,15 +49,16 @@ join = default_engine.join
 join_stream = default_engine.join_stream
 join_count = default_engine.join_count
 explain_join = default_engine.explain_join
+build = default_engine.build
 group_by = default_engine.group_by
 upload = default_engine.upload
 devices = default_engine.devices
 
 __all__ = [
     "CancelledError", "ColumnNotFoundError", "Device", "DeviceFailureError", "Engine", "Error", "ForkedError",
-    "GroupBy", "InternalError", "InvalidInputError", "LimitExceededError", "NoDeviceError", "OutOfMemoryError",
-    "OutputError", "Plan", "Progress", "Scan", "Stats", "Stream", "Table", "UsageError", "__version__",
-    "default_engine", "devices", "explain_join", "fallbacks", "group_by", "install", "installed", "join", "join_count",
+    "GroupBy", "InternalError", "InvalidInputError", "JoinBuild", "LimitExceededError", "NoDeviceError",
+    "OutOfMemoryError", "OutputError", "Plan", "Progress", "Scan", "Stats", "Stream", "Table", "UsageError",
+    "__version__", "build", "default_engine", "devices", "explain_join", "fallbacks", "group_by", "install", "installed", "join", "join_count",
     "join_stream", "read", "read_csv", "read_ipc", "read_parquet", "scan", "table", "uninstall", "upload",
 ]  # fmt: skip
 

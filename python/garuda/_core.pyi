@@ -65,6 +65,21 @@ class Settings:
         strings: str,
     ) -> None: ...
 
+class JoinBuild:
+    def __init__(
+        self,
+        engine: Engine,
+        table: Table,
+        keys: list[str],
+        nulls_equal: bool,
+        settings: Settings,
+        on_progress: Report,
+    ) -> None: ...
+    @property
+    def table(self) -> Table: ...
+    @property
+    def host_bytes(self) -> int: ...
+
 class Join:
     def __init__(
         self,
@@ -79,6 +94,7 @@ class Join:
         ordered: bool,
         allow_cross: bool,
         settings: Settings,
+        build: Optional[JoinBuild],
     ) -> None: ...
     def run(self, on_progress: Report) -> Table: ...
     def stream(self, on_progress: Report) -> Stream: ...
