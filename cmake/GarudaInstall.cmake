@@ -36,6 +36,7 @@ configure_package_config_file(${PROJECT_SOURCE_DIR}/cmake/garuda-config.cmake.in
                               INSTALL_DESTINATION ${garuda_package_directory})
 write_basic_package_version_file(${PROJECT_BINARY_DIR}/garuda-config-version.cmake COMPATIBILITY SameMinorVersion)
 install(FILES ${PROJECT_BINARY_DIR}/garuda-config.cmake ${PROJECT_BINARY_DIR}/garuda-config-version.cmake
+              ${PROJECT_SOURCE_DIR}/cmake/GarudaTextLibraries.cmake
         DESTINATION ${garuda_package_directory} COMPONENT development)
 
 if(TARGET garuda_cuda)

@@ -3,6 +3,7 @@
 # under Wine.
 
 readonly windows_packages=(g++-mingw-w64-x86-64-posix googletest wine wine64 xvfb)
+readonly windows_sources=(onetbb fmtlib re2 utf8proc)  # of Debian, built for Windows
 readonly windows_libraries=$root/.deps/windows
 readonly windows_toolchain=$root/cmake/toolchains/x86_64-w64-mingw32.cmake
 readonly windows_build=build-windows
@@ -36,14 +37,16 @@ CONFIG
 # build_windows_libraries: what Debian has no packages of for Windows, from its source packages; headers from its packages.
 build_windows_libraries() {
   local work=$root/.deps/windows-source
-  download_sources "$work" onetbb fmtlib || return
+  download_sources "$work" "${windows_sources[@]}" || return
   copy_windows_headers || return
   build_windows_library /usr/src/googletest || return
   build_windows_library "$(echo "$work"/fmt*/)" -DFMT_TEST=OFF -DFMT_DOC=OFF || return
   build_windows_library "$(echo "$work"/oneTBB-*/)" -DTBB_TEST=OFF -DTBB_EXAMPLES=OFF -DTBB_STRICT=OFF \
     -DTBBMALLOC_BUILD=OFF || return
+  build_windows_library "$(echo "$work"/re2-*/)" -DRE2_BUILD_TESTING=OFF || return
+  build_windows_library "$(echo "$work"/utf8proc-*/)" -DUTF8PROC_ENABLE_TESTING=OFF || return
   rm -rf "$work" "$windows_libraries/work"
-  touch "$windows_libraries/complete"
+  printf '%s' "${windows_sources[*]}" >"$windows_libraries/complete"
 }
 
 # build_for_windows TARGET...
@@ -104,7 +107,7 @@ command_windows() {
     die "unknown option of ./dev windows: $*"
   fi
   setup_packages "${system_packages[@]}" "${windows_packages[@]}"
-  [[ -e $windows_libraries/complete ]] || timed windows-libraries build_windows_libraries ||
+  [[ -e $windows_libraries/complete && $(<"$windows_libraries/complete") == "${windows_sources[*]}" ]] || timed windows-libraries build_windows_libraries ||
     die "the libraries that garuda uses could not be built for Windows"
   timed build-windows build_for_windows "${targets[@]}" || die "the build for Windows failed"
   # A Wine of its own, without words about what it lacks.
