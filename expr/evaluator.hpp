@@ -8,13 +8,14 @@
 #include <string_view>
 #include <vector>
 
+#include "expr/functions/text_arena.hpp"
 #include "expr/kernels/mask_kernels.hpp"
 #include "expr/program.hpp"
 #include "garuda/error.hpp"
 
 namespace garuda::expr {
 
-/// One step at work; the evaluator's own.
+/// One step at work; the evaluator's own (functions/step_frame.hpp).
 struct StepFrame;
 
 /// Runs a program block by block; results stay until the next block. Used by one thread at a time.
@@ -43,6 +44,7 @@ class Evaluator {
   MaskKernels const& kernels_;
   std::vector<Vector> registers_;
   std::vector<StepFrame> frames_;
+  TextArena arena_;                                 // strings that steps make
   std::vector<std::string_view> strings_;           // constants of strings
   std::vector<Int128> memory_;                      // as the widest kind has to be aligned
   std::array<std::uint8_t, kVectorRows> failed_{};  // by row: the step that runs has no value

@@ -2,83 +2,32 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstring>
+#include <iterator>
 #include <limits>
-#include <string_view>
 #include <utility>
 
+#include "core/numbers/decimal_digits.hpp"
 #include "core/type_rows.hpp"
+#include "expr/functions/function_rows.hpp"
+#include "expr/functions/patterns.hpp"
+#include "expr/functions/value_set.hpp"
+#include "expr/functions/value_text.hpp"
+#include "expr/functions/wide_decimal.hpp"
 
 namespace garuda::expr {
 namespace {
-
-/// A function's row: how many arguments it takes, and how it is written.
-struct FunctionRow {
-  Function function;
-  std::size_t arguments;
-  std::string_view text;
-  bool is_infix;
-  bool takes_booleans;  ///< Its arguments are booleans.
-  bool takes_numbers;   ///< Its arguments are numbers of one type, which its result has, too.
-};
-
-constexpr FunctionRow kFunctions[] = {
-    {Function::compare, 2, "", true, false, false},
-    {Function::all, 2, "and", true, true, false},
-    {Function::any, 2, "or", true, true, false},
-    {Function::negate, 1, "not", false, true, false},
-    {Function::is_null, 1, "is_null", false, false, false},
-    {Function::is_true, 1, "is_true", false, true, false},
-    {Function::select, 3, "if", false, false, false},
-    {Function::add, 2, "+", true, false, true},
-    {Function::subtract, 2, "-", true, false, true},
-    {Function::multiply, 2, "*", true, false, true},
-    {Function::divide, 2, "/", true, false, true},
-    {Function::remainder, 2, "%", true, false, true},
-    {Function::floor_divide, 2, "//", true, false, true},
-    {Function::floor_remainder, 2, "mod", true, false, true},
-    {Function::opposite, 1, "-", false, false, true},
-    {Function::cast, 1, "cast", false, false, false},
-};
-
-FunctionRow const& row_of(Function function) { return kFunctions[static_cast<std::size_t>(function)]; }
-
-/// Whether arithmetic takes values of the type. Values of float16 are only read, compared and cast.
-bool is_number(DataType const& type) {
-  auto const& row = type_row(type.id);
-  return row.family == TypeFamily::integer || (row.family == TypeFamily::floating && row.width > 2);
-}
-
-DataType boolean_type() { return DataType{TypeId::boolean}; }
 
 Error not_taken(FunctionRow const& row, std::vector<Expression> const& arguments) {
   std::string types;
   for (auto const& argument : arguments)
     types += fmt::format("{}{}", types.empty() ? "" : ", ", to_string(argument.type));
   auto const name = row.function == Function::compare ? "a comparison" : fmt::format("'{}'", row.text);
-  return {ErrorCode::usage, fmt::format("{} does not take {}", name, types.empty() ? "nothing" : types)};
-}
-
-/// The type of a call's result; nullopt: the function does not take these arguments.
-std::optional<DataType> result_of(FunctionRow const& row, std::vector<Expression> const& arguments) {
-  if (arguments.size() != row.arguments) return std::nullopt;
-  for (auto const& argument : arguments) {
-    if (!kind_of(argument.type)) return std::nullopt;
-    if (row.takes_booleans && argument.type.id != TypeId::boolean) return std::nullopt;
-    if (row.takes_numbers && !(is_number(argument.type) && argument.type == arguments.front().type))
-      return std::nullopt;
-  }
-  switch (row.function) {
-    case Function::compare:
-      return arguments[0].type == arguments[1].type ? std::optional(boolean_type()) : std::nullopt;
-    case Function::select:
-      if (arguments[0].type.id != TypeId::boolean || !(arguments[1].type == arguments[2].type)) return std::nullopt;
-      return arguments[1].type;
-    case Function::is_null:
-      return boolean_type();
-    default:
-      return row.takes_booleans ? boolean_type() : arguments.front().type;
-  }
+  bool const has_constants = row.constants_from < arguments.size();
+  return {ErrorCode::usage,
+          fmt::format("{} does not take {}{}", name, types.empty() ? "nothing" : types,
+                      has_constants ? fmt::format(" (the arguments after the first are constants)") : "")};
 }
 
 template <class Integer>
@@ -98,37 +47,36 @@ bool fits(Integer value, DataType const& type) {
 bool holds_value(DataType const& type, Scalar const& value) {
   auto const family = type_row(type.id).family;
   return std::visit(
-      [&]<class T>(T held) {
+      [&]<class T>(T const& held) {
         if constexpr (std::is_same_v<T, std::monostate>)
           return true;
         else if constexpr (std::is_same_v<T, bool>)
           return family == TypeFamily::boolean;
         else if constexpr (std::is_same_v<T, double>)
           return family == TypeFamily::floating;
+        else if constexpr (std::is_same_v<T, std::string>)
+          return family == TypeFamily::bytes &&
+                 (type.id != TypeId::fixed_size_binary || std::cmp_equal(held.size(), type.fixed_byte_width));
+        else if constexpr (std::is_same_v<T, Int128>)
+          return family == TypeFamily::decimal && has_digits(held, power_of_ten(type.precision));
         else
           return (family == TypeFamily::integer || family == TypeFamily::temporal) && fits(held, type);
       },
       value);
 }
 
-/// Numbers and booleans become each other; dates and times are the integers that they are stored as.
-bool can_be_cast(DataType const& from, DataType const& to) {
-  if (!kind_of(from) || !kind_of(to)) return false;
-  auto const is_plain = [](DataType const& type) { return is_number(type) || type.id == TypeId::boolean; };
-  if (from == to || (is_plain(from) && is_plain(to))) return true;
-  auto const is_stored_as = [](DataType const& time, DataType const& integer) {
-    return type_row(time.id).family == TypeFamily::temporal &&
-           integer.id == (type_row(time.id).width == 8 ? TypeId::int64 : TypeId::int32);
-  };
-  return is_stored_as(from, to) || is_stored_as(to, from);
-}
-
-std::string text_of(Scalar const& value) {
+std::string text_of(Scalar const& value, DataType const& type) {
   return std::visit(
-      []<class T>(T held) {
+      [&]<class T>(T const& held) {
         if constexpr (std::is_same_v<T, std::monostate>)
           return std::string("null");
-        else
+        else if constexpr (std::is_same_v<T, std::string>)
+          return fmt::format("'{}'", held);
+        else if constexpr (std::is_same_v<T, Int128>) {
+          char text[kMostNumberBytes];
+          return std::string(
+              text, write_decimal(held, type_row(type.id).family == TypeFamily::decimal ? type.scale : 0, text));
+        } else
           return fmt::format("{}", held);
       },
       value);
@@ -136,19 +84,18 @@ std::string text_of(Scalar const& value) {
 
 constexpr std::size_t kMostRegisters = 65'000;
 
-bool is_arithmetic(Function function) { return function >= Function::add && function <= Function::cast; }
+bool is_partial(Function function) { return function_row(function).effect == RowEffect::partial; }
 
 /// Whether a row can end the run.
 bool can_fail(Expression const& expression) {
   if (expression.form != Expression::Form::call) return false;
-  if (is_arithmetic(expression.function) && expression.on_failure == OnFailure::error) return true;
-  for (auto const& argument : expression.arguments)
-    if (can_fail(argument)) return true;
-  return false;
+  if (is_partial(expression.function) && expression.on_failure == OnFailure::error) return true;
+  return std::ranges::any_of(expression.arguments, can_fail);
 }
 
 ProgramConstant constant_of(Scalar const& value, Kind kind) {
   ProgramConstant made{kind, std::holds_alternative<std::monostate>(value), {}, {}};
+  if (auto const* const bytes = std::get_if<std::string>(&value)) made.bytes = *bytes;
   with_kind(kind, [&]<class T>(T) {
     std::visit(
         [&]<class Value>(Value const& from) {
@@ -168,19 +115,21 @@ class Compiler {
     for (auto const& type : inputs) program_.inputs.push_back(kind_of(type).value_or(Kind::boolean));
   }
 
-  Program run(Expression const& expression, Nulls nulls) {
+  Result<Program> run(Expression const& expression, Nulls nulls) {
     collect_constants(expression);
     program_.result = nulls == Nulls::kept ? value(expression) : truth(expression);
+    if (error_) return tl::unexpected<Error>(*error_);
     return std::move(program_);
   }
 
  private:
   /// Registers of constants come before those of steps, so that all are known first.
   void collect_constants(Expression const& expression) {
-    if (expression.form == Expression::Form::constant) {
+    if (expression.form == Expression::Form::constant)
       program_.add_constant(constant_of(expression.value, *kind_of(expression.type)));
-    }
-    for (auto const& argument : expression.arguments) collect_constants(argument);
+    auto const& arguments = expression.arguments;
+    auto const operands = num_operands_of(function_row(expression.function), arguments.size());
+    for (std::size_t i = 0; i < operands; ++i) collect_constants(arguments[i]);
   }
 
   Register value(Expression const& expression) {
@@ -208,28 +157,101 @@ class Compiler {
 
   template <class Part>
   Register add_call(Expression const& expression, Part const& part) {
+    auto const& row = function_row(expression.function);
     auto const& arguments = expression.arguments;
-    Step step;
-    step.function = expression.function;
-    step.operands = *kind_of(arguments.back().type);
-    step.result = *kind_of(expression.type);
-    step.comparator = expression.comparator;
-    step.on_failure = expression.on_failure;
-    if (auto const width = type_row(expression.type.id).width; width > 0)
-      step.bits = static_cast<std::uint8_t>(width * 8);
-    step.from[0] = part(arguments[0]);
+    if (row.form == CallForm::chain) return add_chain(expression);
+    auto step = step_of(expression);
     auto const outer = guard_;
-    for (std::size_t i = 1; i < arguments.size(); ++i) {
-      if (can_fail(arguments[i])) guard_ = guard_of(expression.function, i, step.from[0], outer);
+    for (std::size_t i = 0; i < num_operands_of(row, arguments.size()); ++i) {
+      if (i > 0 && can_fail(arguments[i])) guard_ = guard_of(expression.function, i, step.from[0], outer);
       step.from[i] = part(arguments[i]);
       guard_ = outer;
     }
+    return program_.add(step);
+  }
+
+  /// A step for the first two arguments, one for its result and the third, and so on.
+  Register add_chain(Expression const& expression) {
+    auto const outer = guard_;
+    auto result = value(expression.arguments.front());
+    for (std::size_t i = 1; i < expression.arguments.size(); ++i) {
+      auto const& argument = expression.arguments[i];
+      if (can_fail(argument)) guard_ = guard_of(expression.function, i, result, outer);
+      auto step = step_of(expression);
+      step.from[0] = result;
+      step.from[1] = value(argument);
+      guard_ = outer;
+      result = program_.add(step);
+    }
+    return result;
+  }
+
+  /// The step of a call, without its operands.
+  Step step_of(Expression const& expression) {
+    auto const& arguments = expression.arguments;
+    Step step;
+    step.function = expression.function;
+    step.operands = *kind_of(arguments[expression.function == Function::select ? 1 : 0].type);
+    step.result = *kind_of(expression.type);
+    step.comparator = expression.comparator;
+    step.on_failure = expression.on_failure;
     step.guard = guard_;
-    if (is_arithmetic(expression.function)) {
+    if (auto const width = type_row(expression.type.id).width; width > 0)
+      step.bits = static_cast<std::uint8_t>(width * 8);
+    if (is_partial(expression.function)) {
       step.text = static_cast<std::uint32_t>(program_.texts.size());
       program_.texts.push_back(to_string(expression));
     }
-    return program_.add(step);
+    bool const computes = expression.function >= Function::add || expression.function == Function::in;
+    if (computes || step.operands == Kind::int128) {
+      step.detail = static_cast<std::uint32_t>(program_.details.size());
+      program_.details.push_back(detail_of(expression));
+    }
+    return step;
+  }
+
+  StepDetail detail_of(Expression const& expression) {
+    auto const& arguments = expression.arguments;
+    StepDetail detail;
+    detail.result = expression.type;
+    detail.field = expression.field;
+    for (std::size_t i = 0; i < std::min(arguments.size(), detail.operands.size()); ++i)
+      detail.operands[i] = arguments[i].type;
+    auto const first = function_row(expression.function).constants_from;
+    auto const text_at = [&](std::size_t i) {
+      auto const* const text = i < arguments.size() ? std::get_if<std::string>(&arguments[i].value) : nullptr;
+      return text == nullptr ? std::string() : *text;
+    };
+    switch (expression.function) {
+      case Function::like:
+        keep(LikePattern::compile(text_at(1), text_at(2)), detail.like);
+        break;
+      case Function::regexp_matches:
+      case Function::regexp_replace:
+      case Function::regexp_replace_all:
+        keep(Regexp::compile(text_at(1), text_at(2)), detail.regexp);
+        break;
+      case Function::in: {
+        std::vector<ProgramConstant> constants;
+        for (auto i = first; i < arguments.size(); ++i)
+          constants.push_back(constant_of(arguments[i].value, *kind_of(arguments[i].type)));
+        detail.set = std::make_shared<ValueSet const>(*kind_of(arguments[0].type), constants);
+        break;
+      }
+      default:
+        for (auto i = first; i < arguments.size() && i - first < detail.numbers.size(); ++i)
+          if (auto const* const number = std::get_if<std::int64_t>(&arguments[i].value))
+            detail.numbers[i - first] = *number;
+    }
+    return detail;
+  }
+
+  template <class Pattern>
+  void keep(Result<std::shared_ptr<Pattern const>> compiled, std::shared_ptr<Pattern const>& to) {
+    if (compiled)
+      to = std::move(*compiled);
+    else
+      error_ = std::move(compiled.error());
   }
 
   /// The rows that ask for argument `i` of a call, by what its first argument is.
@@ -241,6 +263,8 @@ class Compiler {
       asked = is_not_true(first);
     else if (function == Function::select)
       asked = is_true(first);
+    else if (function == Function::coalesce)
+      asked = add_boolean(Function::is_null, first);
     if (asked == kNoRegister || outer == kNoRegister) return asked == kNoRegister ? outer : asked;
     return add_boolean(Function::all, outer, asked);
   }
@@ -257,7 +281,11 @@ class Compiler {
   Program program_;
   std::size_t next_constant_ = 0;
   Register guard_ = kNoRegister;
+  std::optional<Error> error_;  // of a pattern
 };
+
+/// The type of a column's values: a dictionary's values have theirs.
+DataType const& value_type(DataType const& type) { return type.id == TypeId::dictionary ? *type.value : type; }
 
 std::size_t size_of(Expression const& expression) {
   std::size_t size = 1;
@@ -267,7 +295,7 @@ std::size_t size_of(Expression const& expression) {
 
 Result<void> check_columns(Expression const& expression, std::vector<DataType> const& inputs) {
   if (expression.form == Expression::Form::column &&
-      (expression.column >= inputs.size() || !(inputs[expression.column] == expression.type) ||
+      (expression.column >= inputs.size() || !(value_type(inputs[expression.column]) == expression.type) ||
        !kind_of(expression.type)))
     return fail(ErrorCode::usage, fmt::format("an expression cannot compute with column '{}' of {}", expression.name,
                                               to_string(expression.type)));
@@ -275,7 +303,20 @@ Result<void> check_columns(Expression const& expression, std::vector<DataType> c
   return {};
 }
 
+constexpr std::string_view kTimeFields[] = {"year",   "iso_year",    "quarter",     "month",           "week",
+                                            "day",    "day_of_year", "day_of_week", "iso_day_of_week", "hour",
+                                            "minute", "second",      "millisecond", "microsecond",     "nanosecond",
+                                            "epoch"};
+
 }  // namespace
+
+std::string_view to_string(TimeField field) noexcept { return kTimeFields[static_cast<std::size_t>(field)]; }
+
+std::optional<TimeField> parse_time_field(std::string_view text) noexcept {
+  auto const* const found = std::ranges::find(kTimeFields, text);
+  if (found == std::end(kTimeFields)) return std::nullopt;
+  return static_cast<TimeField>(found - kTimeFields);
+}
 
 std::optional<Kind> kind_of(DataType const& type) noexcept {
   auto const& row = type_row(type.id);
@@ -301,7 +342,7 @@ std::optional<Kind> kind_of(DataType const& type) noexcept {
 
 Expression column(std::size_t position, DataType type, std::string name) {
   Expression made;
-  made.type = std::move(type);
+  made.type = value_type(type);
   made.column = position;
   made.name = std::move(name);
   return made;
@@ -309,7 +350,7 @@ Expression column(std::size_t position, DataType type, std::string name) {
 
 Result<Expression> constant(Scalar value, DataType type) {
   if (!kind_of(type) || !holds_value(type, value))
-    return fail(ErrorCode::usage, fmt::format("a value of {} is not {}", to_string(type), text_of(value)));
+    return fail(ErrorCode::usage, fmt::format("a value of {} is not {}", to_string(type), text_of(value, type)));
   Expression made;
   made.form = Expression::Form::constant;
   made.type = std::move(type);
@@ -317,26 +358,51 @@ Result<Expression> constant(Scalar value, DataType type) {
   return made;
 }
 
-Result<Expression> call(Function function, std::vector<Expression> arguments, OnFailure on_failure) {
-  auto const& row = row_of(function);
-  auto type = function == Function::cast ? std::nullopt : result_of(row, arguments);
+namespace {
+
+Result<Expression> make_call(Function function, std::vector<Expression> arguments, TimeField field,
+                             OnFailure on_failure, std::optional<DataType> const& result = std::nullopt) {
+  auto const& row = function_row(function);
+  auto type = result_of(row, arguments, field, result);
   if (!type) return tl::unexpected(not_taken(row, arguments));
   Expression made;
   made.form = Expression::Form::call;
   made.type = std::move(*type);
   made.function = function;
+  made.field = field;
   made.on_failure = on_failure;
   made.arguments = std::move(arguments);
   return made;
 }
 
-Result<Expression> compare(Expression first, Comparator comparator, Expression second) {
+std::vector<Expression> one(Expression argument) {
   std::vector<Expression> arguments;
-  arguments.push_back(std::move(first));
+  arguments.push_back(std::move(argument));
+  return arguments;
+}
+
+}  // namespace
+
+Result<Expression> call(Function function, std::vector<Expression> arguments, OnFailure on_failure,
+                        std::optional<DataType> const& result) {
+  GARUDA_EXPECTS(function != Function::extract && function != Function::truncate);
+  return make_call(function, std::move(arguments), TimeField::year, on_failure, result);
+}
+
+Result<Expression> compare(Expression first, Comparator comparator, Expression second) {
+  auto arguments = one(std::move(first));
   arguments.push_back(std::move(second));
   GARUDA_TRY_ASSIGN(auto made, call(Function::compare, std::move(arguments)));
   made.comparator = comparator;
   return made;
+}
+
+Result<Expression> extract(TimeField field, Expression value) {
+  return make_call(Function::extract, one(std::move(value)), field, OnFailure::error);
+}
+
+Result<Expression> truncate(TimeField field, Expression value, OnFailure on_failure) {
+  return make_call(Function::truncate, one(std::move(value)), field, on_failure);
 }
 
 Result<Expression> cast(Expression value, DataType to, OnFailure on_failure) {
@@ -347,20 +413,21 @@ Result<Expression> cast(Expression value, DataType to, OnFailure on_failure) {
   made.type = std::move(to);
   made.function = Function::cast;
   made.on_failure = on_failure;
-  made.arguments.push_back(std::move(value));
+  made.arguments = one(std::move(value));
   return made;
 }
 
 std::string to_string(Expression const& expression) {
   if (expression.form == Expression::Form::column) return expression.name;
-  if (expression.form == Expression::Form::constant) return text_of(expression.value);
-  auto const& row = row_of(expression.function);
+  if (expression.form == Expression::Form::constant) return text_of(expression.value, expression.type);
+  auto const& row = function_row(expression.function);
   auto const& arguments = expression.arguments;
-  if (row.is_infix) {
+  if (row.form == CallForm::infix) {
     auto const sign = expression.function == Function::compare ? to_string(expression.comparator) : row.text;
     return fmt::format("({} {} {})", to_string(arguments[0]), sign, to_string(arguments[1]));
   }
   std::string inside;
+  if (row.function == Function::extract || row.function == Function::truncate) inside = to_string(expression.field);
   for (auto const& argument : arguments) inside += fmt::format("{}{}", inside.empty() ? "" : ", ", to_string(argument));
   if (expression.function == Function::cast) inside += fmt::format(" as {}", to_string(expression.type));
   return fmt::format("{}({})", row.text, inside);

@@ -41,4 +41,11 @@ inline std::uint16_t half_bits(double value) noexcept {
                                     sign);
 }
 
+/// The float16 nearest to `value`, which is infinite from 65520 on.
+inline float nearest_half(double value) noexcept {
+  constexpr double kBeyondHalf = 65'520;
+  if (std::fabs(value) >= kBeyondHalf && !std::isinf(value)) value = value < 0 ? -INFINITY : INFINITY;
+  return half_value(half_bits(value));
+}
+
 }  // namespace garuda

@@ -381,7 +381,12 @@ TEST(Expression, CallsAreChecked) {
   EXPECT_EQ(message(call(Function::add, {number})), "'+' does not take int32");
   EXPECT_EQ(message(compare(number, Comparator::less, wide)), "a comparison does not take int32, int64");
   EXPECT_EQ(message(call(Function::negate, {number})), "'not' does not take int32");
-  EXPECT_EQ(message(cast(text, {TypeId::int32})), "utf8 cannot be cast to int32");
+  EXPECT_EQ(message(cast(text, {TypeId::duration})), "utf8 cannot be cast to duration[s]");
+  EXPECT_EQ(message(call(Function::upper, {number})), "'upper' does not take int32");
+  EXPECT_EQ(message(call(Function::like, {text, text})),
+            "'like' does not take utf8, utf8 (the arguments after the first are constants)");
+  EXPECT_EQ(message(truncate(TimeField::day_of_week, column(0, {TypeId::date32}, "d"))),
+            "'date_trunc' does not take date32");
   EXPECT_EQ(message(cast(column(0, {TypeId::date32}, "d"), {TypeId::float64})), "date32 cannot be cast to float64");
   EXPECT_EQ(message(constant(std::int64_t{300}, {TypeId::int8})), "a value of int8 is not 300");
   EXPECT_EQ(message(compile(number, {{TypeId::int64}}, Nulls::kept)),

@@ -1,0 +1,200 @@
+// Arithmetic, rounding and comparison of decimals.
+#include <algorithm>
+
+#include "expr/comparators.hpp"
+#include "expr/functions/step_functions.hpp"
+#include "expr/functions/wide_decimal.hpp"
+
+namespace garuda::expr {
+namespace {
+
+/// Scales of a step's operands and of its result, and the bound of that.
+struct DecimalScales {
+  std::int32_t first = 0;
+  std::int32_t second = 0;
+  std::int32_t result = 0;
+  UInt128 beyond = 0;  ///< 10^precision of the result
+
+  explicit DecimalScales(StepDetail const& detail)
+      : first(detail.operands[0].scale),
+        second(detail.operands[1].scale),
+        result(detail.result.scale),
+        beyond(power_of_ten(detail.result.precision)) {}
+
+  std::int32_t finer() const noexcept { return std::max(first, second); }
+};
+
+/// A decimal beyond its precision has no bits that would stand for it, so wrapping makes it null, too.
+Outcome settled(WideDecimal value, std::int32_t scale, DecimalScales const& scales, Int128& to) noexcept {
+  rescale(value, scale, scales.result);
+  bool const is_narrow = narrowed(value, to);
+  return is_narrow && has_digits(to, scales.beyond) ? Outcome::fine : Outcome::undefined;
+}
+
+Outcome add_exactly(Int128 a, Int128 b, bool subtracts, DecimalScales const& scales, Int128& to) noexcept {
+  auto first = widened(a);
+  auto second = widened(b);
+  second.is_negative = second.is_negative != subtracts;
+  rescale(first, scales.first, scales.finer());
+  rescale(second, scales.second, scales.finer());
+  return settled(sum(first, second), scales.finer(), scales, to);
+}
+
+Outcome multiply_exactly(Int128 a, Int128 b, DecimalScales const& scales, Int128& to) noexcept {
+  auto exact = product(magnitude_of(a), magnitude_of(b));
+  exact.is_negative = (a < 0) != (b < 0);
+  return settled(exact, scales.first + scales.second, scales, to);
+}
+
+/// The quotient, halves rounded away from zero.
+Outcome divide_rounded(Int128 a, Int128 b, DecimalScales const& scales, Int128& to) noexcept {
+  to = 0;
+  if (b == 0) return Outcome::undefined;
+  auto const divisor = magnitude_of(b);
+  auto value = widened(a);
+  value.is_negative = (a < 0) != (b < 0);
+  auto const exponent = scales.result + scales.second - scales.first;
+  scale_up(value, std::max(exponent, 0));
+  auto const rest = divide_magnitude(value, divisor);
+  // Where digits of the quotient are dropped, the last of these steps alone rounds.
+  if (exponent < 0)
+    scale_down(value, -exponent);
+  else if (rest >= divisor - rest)
+    add_one(value);
+  return settled(value, scales.result, scales, to);
+}
+
+/// Remainders, and quotients rounded down to a whole number.
+Outcome divide_whole(Function function, Int128 a, Int128 b, DecimalScales const& scales, Int128& to) noexcept {
+  to = 0;
+  if (b == 0) return Outcome::undefined;
+  auto dividend = widened(a);
+  auto divisor = widened(b);
+  rescale(dividend, scales.first, scales.finer());
+  rescale(divisor, scales.second, scales.finer());
+  // At most one of the two is scaled; a divisor beyond 128 bits is beyond the dividend, which is left.
+  auto rest = dividend;
+  if (divisor.high == 0)
+    rest = {a < 0, false, 0, divide_magnitude(dividend, divisor.low)};
+  else
+    dividend = {};
+  bool const is_floor = function != Function::remainder;
+  dividend.is_negative = (a < 0) != (b < 0);
+  if (is_floor && (rest.low != 0 || rest.high != 0) && (a < 0) != (b < 0)) {
+    add_one(dividend);
+    rest = sum(rest, divisor);
+  }
+  bool const is_quotient = function == Function::floor_divide;
+  return settled(is_quotient ? dividend : rest, is_quotient ? 0 : scales.finer(), scales, to);
+}
+
+/// Calls body(i, a, b) for the values of two operands, and notes its Outcome.
+template <class Body>
+void for_decimals(StepFrame const& frame, Body const& body) {
+  for_values<Int128>(frame.operand(0), frame.operand(frame.operands - 1), frame.count,
+                     [&](std::size_t i, Int128 a, Int128 b) {
+                       frame.failed[i] = has_failed(body(a, b, frame.to<Int128>()[i]), frame.step.on_failure) ? 1 : 0;
+                     });
+}
+
+/// Sums in the scale of the result go without 256 bits where they can.
+void add_decimals(StepFrame const& frame, DecimalScales const& scales, bool subtracts) {
+  bool const is_exact = scales.result >= scales.finer();
+  auto const first = static_cast<Int128>(power_of_ten(is_exact ? scales.result - scales.first : 0));
+  auto const second = static_cast<Int128>(power_of_ten(is_exact ? scales.result - scales.second : 0));
+  for_decimals(frame, [&](Int128 a, Int128 b, Int128& to) {
+    auto scaled_a = a;
+    auto scaled_b = b;
+    bool const overflows =
+        !is_exact || (first != 1 && __builtin_mul_overflow(a, first, &scaled_a)) ||
+        (second != 1 && __builtin_mul_overflow(b, second, &scaled_b)) ||
+        (subtracts ? __builtin_sub_overflow(scaled_a, scaled_b, &to) : __builtin_add_overflow(scaled_a, scaled_b, &to));
+    if (!overflows && has_digits(to, scales.beyond)) return Outcome::fine;
+    return add_exactly(a, b, subtracts, scales, to);
+  });
+}
+
+void multiply_decimals(StepFrame const& frame, DecimalScales const& scales) {
+  bool const is_exact = scales.result == scales.first + scales.second;
+  for_decimals(frame, [&](Int128 a, Int128 b, Int128& to) {
+    auto const narrow_a = static_cast<std::int64_t>(a);
+    auto const narrow_b = static_cast<std::int64_t>(b);
+    if (is_exact && narrow_a == a && narrow_b == b) {
+      to = Int128{narrow_a} * narrow_b;
+      if (has_digits(to, scales.beyond)) return Outcome::fine;
+    }
+    return multiply_exactly(a, b, scales, to);
+  });
+}
+
+/// Rounds to `digits` after the point, up, down, or halves away from zero, and writes the result in its scale.
+Outcome round_decimal(Function function, std::int64_t digits, Int128 value, DecimalScales const& scales,
+                      Int128& to) noexcept {
+  auto wide = widened(value);
+  if (digits >= scales.first) return settled(wide, scales.first, scales, to);
+  auto const dropped = static_cast<std::int32_t>(std::min<std::int64_t>(scales.first - digits, 2 * kDecimal128Digits));
+  if (function == Function::round) {
+    scale_down(wide, dropped);
+  } else {
+    auto const unit = power_of_ten(std::min(dropped, kDecimal128Digits));
+    bool const has_rest = divide_magnitude(wide, unit) != 0;
+    if (has_rest && wide.is_negative == (function == Function::floor)) add_one(wide);
+  }
+  return settled(wide, scales.first - dropped, scales, to);
+}
+
+}  // namespace
+
+void compute_decimals(StepFrame const& frame) {
+  DecimalScales const scales(*frame.detail);
+  auto const function = frame.step.function;
+  switch (function) {
+    case Function::add:
+    case Function::subtract:
+      return add_decimals(frame, scales, function == Function::subtract);
+    case Function::multiply:
+      return multiply_decimals(frame, scales);
+    case Function::divide:
+      return for_decimals(frame, [&](Int128 a, Int128 b, Int128& to) { return divide_rounded(a, b, scales, to); });
+    case Function::remainder:
+    case Function::floor_divide:
+    case Function::floor_remainder:
+      return for_decimals(frame,
+                          [&](Int128 a, Int128 b, Int128& to) { return divide_whole(function, a, b, scales, to); });
+    case Function::opposite:
+    case Function::absolute:
+      return for_decimals(frame, [&](Int128 a, Int128, Int128& to) {
+        auto value = widened(a);
+        value.is_negative = function == Function::opposite && !value.is_negative;
+        return settled(value, scales.first, scales, to);
+      });
+    default: {
+      auto const digits = function == Function::round ? frame.detail->numbers[0] : 0;
+      return for_decimals(frame,
+                          [&](Int128 a, Int128, Int128& to) { return round_decimal(function, digits, a, scales, to); });
+    }
+  }
+}
+
+void compare_decimals(StepFrame const& frame) {
+  DecimalScales const scales(*frame.detail);
+  auto const first = static_cast<Int128>(power_of_ten(scales.finer() - scales.first));
+  auto const second = static_cast<Int128>(power_of_ten(scales.finer() - scales.second));
+  with_comparator(frame.step.comparator, [&](auto const& holds) {
+    for_values<Int128>(frame.operand(0), frame.operand(1), frame.count, [&](std::size_t i, Int128 a, Int128 b) {
+      // At most one of the two is scaled; beyond 128 bits it is beyond the other, on the side of its sign.
+      auto scaled_a = a;
+      auto scaled_b = b;
+      if (__builtin_mul_overflow(a, first, &scaled_a)) {
+        scaled_a = a < 0 ? -1 : 1;
+        scaled_b = 0;
+      } else if (__builtin_mul_overflow(b, second, &scaled_b)) {
+        scaled_b = b < 0 ? -1 : 1;
+        scaled_a = 0;
+      }
+      frame.values[i] = holds(scaled_a, scaled_b) ? 1 : 0;
+    });
+  });
+}
+
+}  // namespace garuda::expr
