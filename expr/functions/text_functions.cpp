@@ -123,8 +123,13 @@ void substring_texts(StepFrame const& frame) {
     return frame.operand(operand).as<Value>()[i * frame.operand(operand).stride()];
   };
   for (std::size_t i = 0; i < frame.count; ++i) {
-    auto const length = frame.operands == 3 ? at(2, i, std::int64_t{}) : std::numeric_limits<std::int64_t>::max();
-    auto const outcome = substring_of(at(0, i, Text{}), at(1, i, std::int64_t{}), length, frame.to<Text>()[i]);
+    auto start = at(1, i, std::int64_t{});
+    auto length = std::numeric_limits<std::int64_t>::max();
+    if (frame.operands == 3)
+      length = at(2, i, std::int64_t{});
+    else  // to the end, wherever it starts
+      start = std::max<std::int64_t>(start, 1);
+    auto const outcome = substring_of(at(0, i, Text{}), start, length, frame.to<Text>()[i]);
     frame.failed[i] = has_failed(outcome, frame.step.on_failure) ? 1 : 0;
   }
 }
