@@ -17,6 +17,7 @@
 #include "garuda/join_build.hpp"
 #include "garuda/pinned_buffer.hpp"
 #include "garuda/plan.hpp"
+#include "garuda/query.hpp"
 #include "garuda/table.hpp"
 
 namespace garuda {
@@ -129,6 +130,15 @@ class Engine {
 
   /// The plan that group_by() would run, without running it.
   Result<Plan> explain_group_by(TableView table, GroupBySpec const& spec, GroupByOptions const& options = {});
+
+  /// Runs a query: joins and group-bys among its operators on the path of the options, the others on the host. The
+  /// tables of its scans, which are the host's, must outlive the result. Blocks until all rows are made. The plan has a
+  /// node for each operator, with the rows that it gave.
+  /// Errors: those of `join` and `group_by`; usage for an unknown function or arguments that it does not take;
+  /// invalid_input for a row for which an expression has no value (an overflow, a quotient by zero, a failed cast).
+  Result<std::unique_ptr<QueryResult>> run(Query const& query, QueryOptions const& options = {});
+  /// The operators that `run` would run, with the columns that each reads.
+  Result<Plan> explain(Query const& query);
 
   /// Gives back the device memory that is kept between calls, up to an eighth of a device's, and the pinned memory that
   /// freed results left behind. Safe while calls run.

@@ -28,6 +28,7 @@
 #include "operators/materialize/viewed_result.hpp"
 #include "operators/plan/device_choice.hpp"
 #include "operators/plan/paths.hpp"
+#include "operators/query/run_query.hpp"
 #include "operators/rates/calibrations.hpp"
 #include "operators/resolve/group_by_columns.hpp"
 #include "operators/resolve/join_columns.hpp"
@@ -379,6 +380,18 @@ Result<Plan> Engine::explain_group_by(TableView table, GroupBySpec const& spec, 
   if (options.picks_path()) (void)impl_->find_devices(true);
   return group_by::explain_group_by(std::move(request));
 }
+
+Result<std::unique_ptr<QueryResult>> Engine::run(Query const& query, QueryOptions const& options) {
+  GARUDA_TRY(check_threads(options.threads));
+  GARUDA_TRY(resolve::check_tuning(resolve::join_knobs(), options.join_tuning));
+  GARUDA_TRY(resolve::check_tuning(resolve::group_by_knobs(), options.group_by_tuning));
+  impl_->calibrate_in_background(options);
+  GARUDA_TRY(impl_->find_devices_for(options));
+  impl_->keep_memory(options);
+  return query::run_query(query, options, *impl_);
+}
+
+Result<Plan> Engine::explain(Query const& query) { return query::explain_query(query); }
 
 void Engine::release_device_memory() {
   std::lock_guard const lock(impl_->mutex);

@@ -1,0 +1,128 @@
+// A query as a tree of operators over tables: what it gives, not how it runs.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "garuda/error.hpp"
+#include "garuda/expression.hpp"
+#include "garuda/group_by.hpp"
+#include "garuda/join.hpp"
+#include "garuda/run.hpp"
+#include "garuda/table.hpp"
+
+namespace garuda {
+
+/// A column of a result: a value, and its name.
+struct NamedExpression {
+  std::string name;
+  ScalarExpression value;
+};
+
+/// Rows ascend by the value, or descend; nulls come last, or first.
+struct SortKey {
+  ScalarExpression value;
+  bool descending = false;
+  bool nulls_first = false;
+};
+
+/// An aggregate of a group: `function` of the values of its arguments, as Aggregate has it of columns.
+struct AggregateCall {
+  std::string name;
+  AggregateFunction function = AggregateFunction::count;
+  std::vector<ScalarExpression> arguments;  ///< none: rows, for count only; two of covar, corr, arg_min and arg_max
+  bool distinct = false;                    ///< each value once: of count, sum, mean and product
+  std::optional<ScalarExpression> where{};  ///< rows for which it is not true take no part
+  double quantile = 0.5;
+  std::uint64_t most = 1;
+};
+
+/// Which rows of two inputs match.
+struct JoinClause {
+  JoinKind kind = JoinKind::inner;
+  /// Values of the left and of the right input that must be equal.
+  std::vector<std::pair<ScalarExpression, ScalarExpression>> on;
+  /// What else must be true; its columns are those of the left input, then those of the right one.
+  std::optional<ScalarExpression> where{};
+  bool nulls_equal = false;
+};
+
+/// A node of a query with all that is below it. Copies share it. The tables of its scans must outlive its results.
+class Query {
+ public:
+  struct Scan {
+    TableView table;
+  };
+  struct Filter {
+    ScalarExpression predicate;
+  };
+  struct Project {
+    std::vector<NamedExpression> columns;
+  };
+  struct Join {
+    JoinClause clause;
+  };
+  struct GroupBy {
+    std::vector<NamedExpression> keys;
+    std::vector<AggregateCall> aggregates;
+  };
+  struct Sort {
+    std::vector<SortKey> keys;
+  };
+  struct Limit {
+    std::uint64_t offset = 0;
+    std::optional<std::uint64_t> rows;
+  };
+  struct Distinct {};
+  struct UnionAll {};
+  using Operator = std::variant<Scan, Filter, Project, Join, GroupBy, Sort, Limit, Distinct, UnionAll>;
+
+  struct Node {
+    Operator operation;
+    std::vector<Query> inputs;
+  };
+
+  /// The rows of a table.
+  static Query scan(TableView table);
+  /// The rows of the inputs one after the other, whose columns have the types of the first one's. Requires: there is
+  /// one.
+  static Query union_all(std::vector<Query> inputs);
+
+  /// The rows for which `predicate` is true.
+  Query filter(ScalarExpression predicate) const;
+  /// The values of `columns`, and nothing else.
+  Query project(std::vector<NamedExpression> columns) const;
+  /// The columns of this query and those of `right`, of pairs of rows that match; semi, anti and mark joins have those
+  /// of this query, mark joins a boolean `mark` behind them. Both keys of a pair stay columns of their own.
+  Query join(Query right, JoinClause clause) const;
+  /// A row for each distinct list of key values, nulls being equal: the keys, then the aggregates. No keys: one row.
+  Query group_by(std::vector<NamedExpression> keys, std::vector<AggregateCall> aggregates) const;
+  /// The distinct rows.
+  Query distinct() const;
+  /// The rows in order; ties are broken by the columns from left to right, ascending, nulls last.
+  Query sort(std::vector<SortKey> keys) const;
+  /// At most `rows` rows behind the first `offset` ones.
+  Query limit(std::optional<std::uint64_t> rows, std::uint64_t offset = 0) const;
+
+  Node const& node() const noexcept { return *node_; }
+
+ private:
+  explicit Query(Node node) : node_(std::make_shared<Node const>(std::move(node))) {}
+
+  std::shared_ptr<Node const> node_;
+};
+
+/// How and where a query runs; changes speed and resources, never its result. Joins and group-bys among its operators
+/// run on `path`, the others on the host.
+struct QueryOptions : RunOptions {
+  JoinTuning join_tuning;
+  GroupByTuning group_by_tuning;
+};
+
+}  // namespace garuda

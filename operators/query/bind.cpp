@@ -1,0 +1,190 @@
+#include "operators/query/bind.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "operators/query/bind_expression.hpp"
+#include "operators/query/bind_join.hpp"
+#include "operators/query/relation.hpp"
+#include "operators/resolve/group_by_columns.hpp"
+
+namespace garuda::query {
+namespace {
+
+Result<Bound> bind_filter(Query::Filter const& filter, Bound input) {
+  GARUDA_TRY_ASSIGN(auto predicate, bind_expression(filter.predicate, input.schema));
+  if (predicate.type.id != TypeId::boolean)
+    return fail(ErrorCode::usage, fmt::format("a filter's predicate is a boolean, not {}: {}",
+                                              to_string(predicate.type), to_string(filter.predicate)));
+  auto schema = input.schema;
+  return with_input(BoundFilter{std::move(predicate)}, std::move(input), std::move(schema));
+}
+
+Result<Bound> bind_project(Query::Project const& project, Bound input) {
+  if (project.columns.empty()) return fail(ErrorCode::usage, "a projection has no columns");
+  BoundProject bound;
+  Schema schema;
+  for (auto const& [name, value] : project.columns) {
+    GARUDA_TRY_ASSIGN(auto column, bind_column(value, input.schema));
+    schema.push_back(field_of(column, input.schema, name));
+    bound.columns.push_back(std::move(column));
+  }
+  return with_input(std::move(bound), std::move(input), std::move(schema));
+}
+
+/// The argument of an aggregate, null where `where` is not true.
+ScalarExpression filtered(ScalarExpression value, std::optional<ScalarExpression> const& where) {
+  if (!where) return value;
+  return call("if", {*where, std::move(value), literal(Literal{{TypeId::boolean}, {}})});
+}
+
+/// Binds the columns that aggregates read, behind the keys of `columns`.
+class AggregateColumns {
+ public:
+  AggregateColumns(BoundProject& columns, Schema& schema, Schema const& input)
+      : columns_(columns), schema_(schema), input_(input) {}
+
+  /// Name of a column with the values of an expression.
+  Result<std::string> add(ScalarExpression const& value) {
+    GARUDA_TRY_ASSIGN(auto column, bind_column(value, input_));
+    auto name = column_name(schema_.size());
+    schema_.push_back(field_of(column, input_, name));
+    columns_.columns.push_back(std::move(column));
+    return name;
+  }
+
+ private:
+  BoundProject& columns_;
+  Schema& schema_;
+  Schema const& input_;
+};
+
+Result<Aggregate> bind_aggregate(AggregateCall const& aggregate, AggregateColumns& columns) {
+  Aggregate bound;
+  bound.function = aggregate.function;
+  bound.name = aggregate.name;
+  bound.quantile = aggregate.quantile;
+  bound.most = aggregate.most;
+  if (aggregate.distinct && aggregate.function != AggregateFunction::count)
+    return fail(ErrorCode::usage, fmt::format("'{}' does not take distinct values", to_string(aggregate.function)));
+  if (aggregate.distinct) bound.function = AggregateFunction::count_distinct;
+  auto arguments = aggregate.arguments;
+  if (arguments.empty() && aggregate.where) arguments.push_back(literal(true));
+  if (arguments.size() > 2)
+    return fail(ErrorCode::usage,
+                fmt::format("'{}' takes two arguments at most: {}", to_string(aggregate.function), arguments.size()));
+  for (std::size_t a = 0; a < arguments.size(); ++a) {
+    GARUDA_TRY_ASSIGN((a == 0 ? bound.column : bound.second), columns.add(filtered(arguments[a], aggregate.where)));
+  }
+  return bound;
+}
+
+Result<Bound> bind_group_by(Query::GroupBy const& group_by, Bound input) {
+  BoundProject columns;
+  Schema read;
+  GroupBySpec spec;
+  for (auto const& [name, value] : group_by.keys) {
+    GARUDA_TRY_ASSIGN(auto column, bind_column(value, input.schema));
+    spec.keys.push_back(column_name(read.size()));
+    read.push_back(field_of(column, input.schema, spec.keys.back()));
+    columns.columns.push_back(std::move(column));
+  }
+  AggregateColumns arguments(columns, read, input.schema);
+  for (auto const& aggregate : group_by.aggregates) {
+    GARUDA_TRY_ASSIGN(auto bound, bind_aggregate(aggregate, arguments));
+    // Two columns of a query may have one name; those of a group-by may not.
+    bound.name = column_name(spec.keys.size() + spec.aggregates.size());
+    spec.aggregates.push_back(std::move(bound));
+  }
+  if (columns.columns.empty() && !input.schema.empty()) {
+    // Rows are counted of some column.
+    columns.columns.emplace_back(std::size_t{0});
+    read.push_back(field_of(columns.columns.back(), input.schema, column_name(0)));
+  }
+  Table const none(read, {});
+  GARUDA_TRY_ASSIGN(auto const resolved, resolve::resolve_group_by(none.view(), spec));
+  Schema schema;
+  for (std::size_t k = 0; k < group_by.keys.size(); ++k) schema.push_back({group_by.keys[k].name, read[k].type, true});
+  for (std::size_t a = 0; a < resolved.aggregates.size(); ++a)
+    schema.push_back({group_by.aggregates[a].name, resolved.aggregates[a].result, true});
+  auto projected = with_input(std::move(columns), std::move(input), std::move(read));
+  return with_input(BoundGroupBy{spec.keys.size(), std::move(spec.aggregates)}, std::move(projected),
+                    std::move(schema));
+}
+
+/// Sorts by columns behind those of the input where keys are expressions, and leaves these out again.
+Result<Bound> bind_sort(Query::Sort const& sort, Bound input) {
+  auto const wanted = input.schema.size();
+  auto const schema = input.schema;
+  BoundSort bound;
+  AddedColumns added(input.schema);
+  for (auto const& key : sort.keys) {
+    GARUDA_TRY_ASSIGN(auto const column, added.add(key.value));
+    bound.columns.push_back({column, key.descending, key.nulls_first});
+  }
+  for (std::size_t c = 0; c < wanted; ++c)
+    if (std::ranges::find(bound.columns, c, &SortColumn::column) == bound.columns.end() &&
+        can_be_sorted(schema[c].type))
+      bound.columns.push_back({c, false, false});
+  auto sorted = std::move(added).behind(std::move(input));
+  auto sorted_schema = sorted.schema;
+  auto result = with_input(std::move(bound), std::move(sorted), std::move(sorted_schema));
+  if (result.schema.size() == wanted) return result;
+  return with_input(first_columns(wanted), std::move(result), schema);
+}
+
+/// A group for each distinct row.
+Result<Bound> bind_distinct(Bound input) {
+  Query::GroupBy all;
+  for (std::size_t c = 0; c < input.schema.size(); ++c) all.keys.push_back({input.schema[c].name, column(c)});
+  return bind_group_by(all, std::move(input));
+}
+
+Result<Bound> bind_union(std::vector<Bound> inputs) {
+  auto schema = inputs.front().schema;
+  for (auto const& input : inputs) {
+    auto const is_same = [](Field const& a, Field const& b) { return a.type == b.type; };
+    if (!std::ranges::equal(input.schema, schema, is_same))
+      return fail(ErrorCode::invalid_input, "the inputs of a union have columns of different types");
+    for (std::size_t c = 0; c < schema.size(); ++c) schema[c].nullable |= input.schema[c].nullable;
+  }
+  return Bound{BoundUnion{}, std::move(inputs), std::move(schema)};
+}
+
+Result<Bound> bind_operator(Query::Operator const& operation, std::vector<Bound> inputs) {
+  if (auto const* const scan = std::get_if<Query::Scan>(&operation))
+    return Bound{BoundScan{scan->table}, {}, scan->table.schema()};
+  if (auto const* const filter = std::get_if<Query::Filter>(&operation))
+    return bind_filter(*filter, std::move(inputs[0]));
+  if (auto const* const project = std::get_if<Query::Project>(&operation))
+    return bind_project(*project, std::move(inputs[0]));
+  if (auto const* const join = std::get_if<Query::Join>(&operation))
+    return bind_join(join->clause, std::move(inputs[0]), std::move(inputs[1]));
+  if (auto const* const group_by = std::get_if<Query::GroupBy>(&operation))
+    return bind_group_by(*group_by, std::move(inputs[0]));
+  if (auto const* const sort = std::get_if<Query::Sort>(&operation)) return bind_sort(*sort, std::move(inputs[0]));
+  if (auto const* const limit = std::get_if<Query::Limit>(&operation)) {
+    auto schema = inputs[0].schema;
+    // A sort need not order what is cut off.
+    if (auto* const sort = std::get_if<BoundSort>(&inputs[0].operation); sort != nullptr && limit->rows)
+      sort->rows = limit->offset + std::min(*limit->rows, ~std::uint64_t{0} - limit->offset);
+    return with_input(BoundLimit{limit->offset, limit->rows}, std::move(inputs[0]), std::move(schema));
+  }
+  if (std::holds_alternative<Query::Distinct>(operation)) return bind_distinct(std::move(inputs[0]));
+  return bind_union(std::move(inputs));
+}
+
+}  // namespace
+
+Result<Bound> bind(Query const& query) {
+  std::vector<Bound> inputs;
+  for (auto const& input : query.node().inputs) {
+    GARUDA_TRY_ASSIGN(auto bound, bind(input));
+    inputs.push_back(std::move(bound));
+  }
+  return bind_operator(query.node().operation, std::move(inputs));
+}
+
+}  // namespace garuda::query

@@ -1,0 +1,75 @@
+// A query with its names found and its types known: what runs.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "expr/program.hpp"
+#include "garuda/condition.hpp"
+#include "garuda/error.hpp"
+#include "garuda/group_by.hpp"
+#include "garuda/join.hpp"
+#include "garuda/query.hpp"
+#include "garuda/table.hpp"
+#include "garuda/types.hpp"
+#include "operators/query/sort.hpp"
+
+namespace garuda::query {
+
+/// A column of a projection: one of the input as it is, or the values of an expression.
+using ProjectedColumn = std::variant<std::size_t, expr::Expression>;
+
+struct BoundScan {
+  TableView table;
+};
+struct BoundFilter {
+  expr::Expression predicate;
+};
+struct BoundProject {
+  std::vector<ProjectedColumn> columns;
+};
+/// Columns of both inputs, then a boolean where the kind of join has a mark.
+struct BoundJoin {
+  JoinKind kind = JoinKind::inner;
+  std::vector<std::pair<std::size_t, std::size_t>> keys;
+  std::optional<Condition> where;
+  bool nulls_equal = false;
+  std::vector<std::size_t> left_columns;   ///< of the left input that the result has
+  std::vector<std::size_t> right_columns;  ///< behind them; none where the kind of join has left rows alone
+};
+/// The keys are the first columns of the input.
+struct BoundGroupBy {
+  std::size_t num_keys = 0;
+  std::vector<Aggregate> aggregates;
+};
+struct BoundSort {
+  std::vector<SortColumn> columns;
+  std::optional<std::uint64_t> rows;  ///< of the result, at most
+};
+struct BoundLimit {
+  std::uint64_t offset = 0;
+  std::optional<std::uint64_t> rows;
+};
+struct BoundUnion {};
+
+/// An operator with what feeds it. Columns are found by position; those of tables that run are named by column_name().
+struct Bound {
+  std::variant<BoundScan, BoundFilter, BoundProject, BoundJoin, BoundGroupBy, BoundSort, BoundLimit, BoundUnion>
+      operation;
+  std::vector<Bound> inputs;
+  Schema schema;  ///< of the result, with the names that the query gives
+};
+
+/// Leaves out what no operator above reads: scans pick the columns that are wanted, projections compute no others. The
+/// result has the same columns.
+Bound prune(Bound query);
+
+/// Errors: invalid_input and usage, as bind_expression, resolve_join and resolve_group_by have them, and for inputs of
+/// a union that have other columns.
+Result<Bound> bind(Query const& query);
+
+}  // namespace garuda::query

@@ -1,0 +1,231 @@
+#include "operators/query/bind_join.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <numeric>
+#include <optional>
+
+#include "core/type_rows.hpp"
+#include "keys/codes/key_types.hpp"
+#include "operators/contract/join_kind.hpp"
+#include "operators/query/bind_expression.hpp"
+#include "operators/query/query_functions.hpp"
+#include "operators/query/relation.hpp"
+
+namespace garuda::query {
+namespace {
+
+/// The column that an expression is, if it is no more than that. Errors: invalid_input for an unknown name.
+Result<std::optional<std::size_t>> column_alone(ScalarExpression const& value, Schema const& input) {
+  if (value.form == ScalarExpression::Form::column) {
+    GARUDA_TRY_ASSIGN(auto const column, find_column(input, value.name));
+    return column;
+  }
+  if (value.form == ScalarExpression::Form::position && value.position < input.size()) return value.position;
+  return std::nullopt;
+}
+
+/// A condition of a join as the join's operator takes it: comparisons of a column of each side, and booleans of one
+/// side. Expressions become columns of their side.
+class PairConditions {
+ public:
+  PairConditions(Schema const& left, Schema const& right, AddedColumns& lefts, AddedColumns& rights)
+      : num_left_(left.size()), lefts_(lefts), rights_(rights), all_(left) {
+    all_.insert(all_.end(), right.begin(), right.end());
+  }
+
+  /// nullopt: some comparison has an operand with columns of both sides.
+  Result<std::optional<Condition>> bind(ScalarExpression const& where) {
+    GARUDA_TRY_ASSIGN(auto const sides, sides_of(where));
+    if (!sides.left || !sides.right) {
+      // A condition without columns is tested on left rows.
+      GARUDA_TRY_ASSIGN(auto operand, operand_of(where, sides.right ? Side::right : Side::left));
+      return compare(std::move(operand), Comparator::equal, garuda::constant(true));
+    }
+    if (where.form != ScalarExpression::Form::call) return std::nullopt;
+    if (where.name == "and" || where.name == "or") return bind_parts(where);
+    if (where.name == "not") {
+      GARUDA_TRY_ASSIGN(auto part, bind(where.arguments.at(0)));
+      if (part) return !*std::move(part);
+      return std::nullopt;
+    }
+    return bind_comparison(where);
+  }
+
+ private:
+  struct Sides {
+    bool left = false;
+    bool right = false;
+  };
+
+  Result<Sides> sides_of(ScalarExpression const& value) const {
+    GARUDA_TRY_ASSIGN(auto const column, column_alone(value, all_));
+    if (column) return Sides{*column < num_left_, *column >= num_left_};
+    Sides sides;
+    for (auto const& argument : value.arguments) {
+      GARUDA_TRY_ASSIGN(auto const of_argument, sides_of(argument));
+      sides.left = sides.left || of_argument.left;
+      sides.right = sides.right || of_argument.right;
+    }
+    return sides;
+  }
+
+  /// The expression over the columns of one side alone.
+  Result<ScalarExpression> on_side(ScalarExpression value, Side side) const {
+    GARUDA_TRY_ASSIGN(auto const alone, column_alone(value, all_));
+    if (alone) return garuda::column(side == Side::left ? *alone : *alone - num_left_);
+    for (auto& argument : value.arguments) {
+      GARUDA_TRY_ASSIGN(argument, on_side(std::move(argument), side));
+    }
+    return value;
+  }
+
+  Result<Operand> operand_of(ScalarExpression const& value, Side side) {
+    GARUDA_TRY_ASSIGN(auto const there, on_side(value, side));
+    GARUDA_TRY_ASSIGN(auto const position, (side == Side::left ? lefts_ : rights_).add(there));
+    return side == Side::left ? left_column(column_name(position)) : right_column(column_name(position));
+  }
+
+  Result<std::optional<Condition>> bind_parts(ScalarExpression const& where) {
+    std::optional<Condition> whole;
+    for (auto const& argument : where.arguments) {
+      GARUDA_TRY_ASSIGN(auto part, bind(argument));
+      if (!part) return std::nullopt;
+      if (!whole)
+        whole = std::move(part);
+      else
+        whole = where.name == "and" ? *std::move(whole) && *std::move(part) : *std::move(whole) || *std::move(part);
+    }
+    return whole;
+  }
+
+  Result<std::optional<Condition>> bind_comparison(ScalarExpression const& where) {
+    auto const comparator = comparator_of(where.name);
+    if (!comparator || where.arguments.size() != 2) return std::nullopt;
+    std::vector<Operand> operands;
+    for (auto const& argument : where.arguments) {
+      GARUDA_TRY_ASSIGN(auto const sides, sides_of(argument));
+      if (sides.left && sides.right) return std::nullopt;
+      GARUDA_TRY_ASSIGN(auto operand, operand_of(argument, sides.right ? Side::right : Side::left));
+      operands.push_back(std::move(operand));
+    }
+    return compare(std::move(operands[0]), *comparator, std::move(operands[1]));
+  }
+
+  std::size_t num_left_;
+  AddedColumns& lefts_;
+  AddedColumns& rights_;
+  Schema all_;
+};
+
+/// Adds the keys to the columns of both sides. A join takes a column as a key once.
+Result<std::vector<std::pair<std::size_t, std::size_t>>> bind_keys(JoinClause const& clause, AddedColumns& lefts,
+                                                                   AddedColumns& rights) {
+  std::vector<std::pair<std::size_t, std::size_t>> keys;
+  for (auto const& [left, right] : clause.on) {
+    GARUDA_TRY_ASSIGN(auto left_key, lefts.add(left));
+    GARUDA_TRY_ASSIGN(auto right_key, rights.add(right));
+    if (std::ranges::find(keys, left_key, [](auto const& pair) { return pair.first; }) != keys.end())
+      left_key = lefts.add_copy(left_key);
+    if (std::ranges::find(keys, right_key, [](auto const& pair) { return pair.second; }) != keys.end())
+      right_key = rights.add_copy(right_key);
+    keys.emplace_back(left_key, right_key);
+  }
+  return keys;
+}
+
+/// The columns of the result, null where a row of the other side comes without one of theirs.
+Schema schema_of(JoinKind kind, Schema const& left, Schema const& right) {
+  auto const parts = contract::parts_of(kind);
+  auto schema = left;
+  for (auto& field : schema) field.nullable = field.nullable || parts.right != contract::SideRows::none;
+  if (parts.pairs)
+    for (auto field : right) {
+      field.nullable = field.nullable || parts.left != contract::SideRows::none;
+      schema.push_back(std::move(field));
+    }
+  if (parts.left == contract::SideRows::all) schema.push_back({"mark", DataType{TypeId::boolean}, false});
+  return schema;
+}
+
+}  // namespace
+
+Result<ProjectedColumn> bind_column(ScalarExpression const& value, Schema const& input) {
+  GARUDA_TRY_ASSIGN(auto const alone, column_alone(value, input));
+  if (alone) return ProjectedColumn(*alone);
+  GARUDA_TRY_ASSIGN(auto bound, bind_expression(value, input));
+  return ProjectedColumn(std::move(bound));
+}
+
+Field field_of(ProjectedColumn const& column, Schema const& input, std::string name) {
+  if (auto const* const position = std::get_if<std::size_t>(&column)) {
+    auto field = input[*position];
+    field.name = std::move(name);
+    return field;
+  }
+  return {std::move(name), std::get<expr::Expression>(column).type, true};
+}
+
+BoundProject first_columns(std::size_t count) {
+  BoundProject first;
+  for (std::size_t c = 0; c < count; ++c) first.columns.emplace_back(c);
+  return first;
+}
+
+bool can_be_sorted(DataType const& type) { return keys::can_be_compared(type); }
+
+AddedColumns::AddedColumns(Schema const& input)
+    : inputs_(input.size()), schema_(input), columns_(first_columns(input.size())) {}
+
+Result<std::size_t> AddedColumns::add(ScalarExpression const& value) {
+  Schema const input(schema_.begin(), schema_.begin() + static_cast<std::ptrdiff_t>(inputs_));
+  GARUDA_TRY_ASSIGN(auto const alone, column_alone(value, input));
+  if (alone) return *alone;
+  GARUDA_TRY_ASSIGN(auto computed, bind_expression(value, input));
+  schema_.push_back({column_name(schema_.size()), computed.type, true});
+  columns_.columns.emplace_back(std::move(computed));
+  return columns_.columns.size() - 1;
+}
+
+std::size_t AddedColumns::add_copy(std::size_t column) {
+  schema_.push_back(schema_[column]);
+  columns_.columns.push_back(columns_.columns[column]);
+  return columns_.columns.size() - 1;
+}
+
+Bound AddedColumns::behind(Bound input) && {
+  if (columns_.columns.size() == inputs_) return input;
+  return with_input(std::move(columns_), std::move(input), std::move(schema_));
+}
+
+Result<Bound> bind_join(JoinClause const& clause, Bound left, Bound right) {
+  AddedColumns lefts(left.schema);
+  AddedColumns rights(right.schema);
+  BoundJoin join{clause.kind, {}, {}, clause.nulls_equal, {}, {}};
+  join.left_columns.resize(left.schema.size());
+  std::iota(join.left_columns.begin(), join.left_columns.end(), 0);
+  join.right_columns.resize(contract::parts_of(clause.kind).pairs ? right.schema.size() : 0);
+  std::iota(join.right_columns.begin(), join.right_columns.end(), 0);
+  GARUDA_TRY_ASSIGN(join.keys, bind_keys(clause, lefts, rights));
+  auto schema = schema_of(clause.kind, left.schema, right.schema);
+  std::optional<expr::Expression> later;
+  if (clause.where) {
+    GARUDA_TRY_ASSIGN(join.where, PairConditions(left.schema, right.schema, lefts, rights).bind(*clause.where));
+    if (!join.where && clause.kind != JoinKind::inner)
+      return fail(ErrorCode::usage,
+                  fmt::format("joins of kind {} do not take a comparison of a value that is made of both sides' "
+                              "columns: {}",
+                              to_string(clause.kind), to_string(*clause.where)));
+    if (!join.where) {
+      GARUDA_TRY_ASSIGN(later, bind_expression(*clause.where, schema));
+    }
+  }
+  Bound bound{std::move(join), {}, schema};
+  bound.inputs.push_back(std::move(lefts).behind(std::move(left)));
+  bound.inputs.push_back(std::move(rights).behind(std::move(right)));
+  if (!later) return bound;
+  return with_input(BoundFilter{*std::move(later)}, std::move(bound), std::move(schema));
+}
+
+}  // namespace garuda::query

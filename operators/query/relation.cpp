@@ -1,0 +1,49 @@
+#include "operators/query/relation.hpp"
+
+#include <algorithm>
+#include <iterator>
+#include <utility>
+
+namespace garuda::query {
+
+std::string column_name(std::size_t position) { return "c" + std::to_string(position); }
+
+Table pick_columns(TableView table, std::span<std::size_t const> columns) {
+  Schema schema;
+  for (auto const column : columns) {
+    schema.push_back(table.schema()[column]);
+    schema.back().name = column_name(schema.size() - 1);
+  }
+  std::vector<Batch> batches;
+  for (std::size_t b = 0; b < table.num_batches(); ++b) {
+    auto const& from = table.batch(b);
+    auto& batch = batches.emplace_back(Batch{from.num_rows, {}, from.owner});
+    for (auto const column : columns) batch.columns.push_back(from.columns[column]);
+  }
+  return {std::move(schema), std::move(batches)};
+}
+
+Table slice_rows(TableView table, std::uint64_t begin, std::uint64_t rows) {
+  std::vector<Batch> batches;
+  for (std::size_t b = 0; b < table.num_batches() && rows > 0; ++b) {
+    auto const& from = table.batch(b);
+    auto const in_batch = static_cast<std::uint64_t>(from.num_rows);
+    auto const first = std::min(begin, in_batch);
+    auto const count = std::min(rows, in_batch - first);
+    begin -= first;
+    rows -= count;
+    if (count == 0) continue;
+    auto& batch = batches.emplace_back(Batch{static_cast<std::int64_t>(count), {}, from.owner});
+    for (auto const& column : from.columns)
+      batch.columns.push_back(slice(column, static_cast<std::int64_t>(first), static_cast<std::int64_t>(count)));
+  }
+  return {table.schema(), std::move(batches)};
+}
+
+Table append_rows(std::span<Table const> tables) {
+  std::vector<Batch> batches;
+  for (auto const& table : tables) std::ranges::copy(table.batches(), std::back_inserter(batches));
+  return {tables.front().schema(), std::move(batches)};
+}
+
+}  // namespace garuda::query

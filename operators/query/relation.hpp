@@ -1,0 +1,28 @@
+// Tables between the operators of a query: columns that are shared, picked, cut and put behind one another.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "garuda/table.hpp"
+
+namespace garuda::query {
+
+/// Names of columns between operators, which nobody sees: their positions, so that no two are equal.
+std::string column_name(std::size_t position);
+
+/// Chosen columns of all rows, in that order, named by their new positions. Shares them with `table`, whose memory has
+/// to outlive the result where its batches do not own it.
+Table pick_columns(TableView table, std::span<std::size_t const> columns);
+
+/// Rows [begin, begin + rows), as many of them as there are. Shares them likewise.
+Table slice_rows(TableView table, std::uint64_t begin, std::uint64_t rows);
+
+/// The rows of all tables, one after the other, with the schema of the first one. Shares them. Requires: at least one
+/// table, columns of the same types.
+Table append_rows(std::span<Table const> tables);
+
+}  // namespace garuda::query

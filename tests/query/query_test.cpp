@@ -1,0 +1,220 @@
+// Whole queries on the host and on every path: rows are compared with rows written by hand, or with the oracles of
+// joins and group-bys.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "garuda/engine.hpp"
+#include "tests/engine/engine_test.hpp"
+#include "tests/reference/column_builder.hpp"
+#include "tests/reference/data_types.hpp"
+#include "tests/reference/reference_join.hpp"
+
+namespace garuda {
+namespace {
+
+using reference::typed;
+using Numbers = std::vector<std::optional<std::int64_t>>;
+using Texts = std::vector<std::optional<std::string>>;
+using Rows = std::vector<std::vector<std::string>>;
+
+class Queries : public testing::EngineTest {
+ protected:
+  static std::vector<QueryOptions> all_paths() { return EngineTest::all_paths<QueryOptions>(); }
+
+  /// The rows of a query, in its order.
+  static Rows rows_of(Query const& query, QueryOptions const& options = {}) {
+    auto const result = engine().run(query, options);
+    if (!result) return {{result.error().describe()}};
+    auto const table = collect(**result);
+    if (!table) return {{table.error().describe()}};
+    Rows rows;
+    for (auto const& row : reference::read_table(table->view()).rows) {
+      rows.emplace_back();
+      for (auto const& value : row) rows.back().push_back(value.value_or("null"));
+    }
+    return rows;
+  }
+  static Rows sorted(Rows rows) {
+    std::sort(rows.begin(), rows.end());
+    return rows;
+  }
+  static std::string refusal(Query const& query) {
+    auto const result = engine().run(query);
+    return result ? std::string("no error") : result.error().describe();
+  }
+};
+
+/// Orders: id, customer, price in batches of `batch_rows`.
+Table orders(std::size_t batch_rows = 3) {
+  Numbers const ids{1, 2, 3, 4, 5, 6, 7};
+  Numbers const customers{10, 20, 10, std::nullopt, 30, 20, 10};
+  Numbers const prices{100, 250, 50, 70, std::nullopt, 40, 100};
+  std::vector<Batch> batches;
+  for (std::size_t first = 0; first < ids.size(); first += batch_rows) {
+    auto const part = [&](Numbers const& all) {
+      auto const last = std::min(first + batch_rows, all.size());
+      return reference::make_column<std::int64_t>(
+          typed(TypeId::int64),
+          Numbers(all.begin() + static_cast<std::ptrdiff_t>(first), all.begin() + static_cast<std::ptrdiff_t>(last)),
+          0);
+    };
+    batches.push_back(reference::make_batch(std::vector{part(ids), part(customers), part(prices)}));
+  }
+  return Table(Schema{{"id", typed(TypeId::int64), false},
+                      {"customer", typed(TypeId::int64), true},
+                      {"price", typed(TypeId::int64), true}},
+               std::move(batches));
+}
+
+Table customers() {
+  std::vector<reference::Column> columns{
+      reference::make_column<std::int64_t>(typed(TypeId::int64), Numbers{10, 20, 40}, 0),
+      reference::make_strings(Texts{"Ada", "Bo", std::nullopt}, TypeId::utf8)};
+  std::vector<Batch> batches;
+  batches.push_back(reference::make_batch(columns));
+  return Table(Schema{{"number", typed(TypeId::int64), false}, {"name", typed(TypeId::utf8), true}},
+               std::move(batches));
+}
+
+TEST_F(Queries, FiltersAndProjects) {
+  auto const table = orders();
+  auto const query =
+      Query::scan(table.view())
+          .filter(call("gte", {column("price"), literal(std::int64_t{70})}))
+          .project({{"id", column("id")}, {"double", call("multiply", {column("price"), literal(std::int64_t{2})})}});
+  EXPECT_EQ(rows_of(query), (Rows{{"1", "200"}, {"2", "500"}, {"4", "140"}, {"7", "200"}}));
+  EXPECT_EQ(rows_of(Query::scan(table.view()).filter(call("is_null", {column("customer")}))),
+            (Rows{{"4", "null", "70"}}));
+}
+
+TEST_F(Queries, JoinsAndGroupsOnEveryPath) {
+  auto const left = orders();
+  auto const right = customers();
+  JoinClause clause;
+  clause.on = {{column("customer"), column("number")}};
+  auto const query =
+      Query::scan(left.view())
+          .join(Query::scan(right.view()), clause)
+          .group_by({{"name", call("upper", {column("name")})}},
+                    {{"n", AggregateFunction::count, {}},
+                     {"total", AggregateFunction::sum, {call("add", {column("price"), literal(std::int64_t{1})})}},
+                     {"large",
+                      AggregateFunction::count,
+                      {},
+                      false,
+                      call("gt", {column("price"), literal(std::int64_t{90})})}})
+          .sort({{column("total"), true}});
+  for (auto const& options : all_paths())
+    EXPECT_EQ(rows_of(query, options), (Rows{{"BO", "2", "292", "1"}, {"ADA", "3", "253", "2"}}))
+        << to_string(options.path);
+}
+
+TEST_F(Queries, EveryKindOfJoinTakesExpressions) {
+  auto const left = orders();
+  auto const right = customers();
+  for (auto const& options : all_paths()) {
+    auto const count = [&](JoinKind kind, std::optional<ScalarExpression> where) {
+      JoinClause clause{
+          kind, {{call("add", {column("customer"), literal(std::int64_t{0})}), column("number")}}, std::move(where)};
+      return rows_of(Query::scan(left.view()).join(Query::scan(right.view()), clause), options).size();
+    };
+    EXPECT_EQ(count(JoinKind::inner, std::nullopt), 5U);
+    EXPECT_EQ(count(JoinKind::left, std::nullopt), 7U);
+    EXPECT_EQ(count(JoinKind::right, std::nullopt), 6U);
+    EXPECT_EQ(count(JoinKind::full, std::nullopt), 8U);
+    EXPECT_EQ(count(JoinKind::semi, std::nullopt), 5U);
+    EXPECT_EQ(count(JoinKind::anti, std::nullopt), 2U);
+    EXPECT_EQ(count(JoinKind::mark, std::nullopt), 7U);
+    // One side alone, both sides in a comparison, and both sides in one operand.
+    EXPECT_EQ(count(JoinKind::inner, call("gt", {column("price"), literal(std::int64_t{60})})), 3U);
+    EXPECT_EQ(count(JoinKind::left, call("gt", {column("price"), literal(std::int64_t{60})})), 7U);
+    EXPECT_EQ(count(JoinKind::semi,
+                    call("lt", {call("multiply", {column("number"), literal(std::int64_t{4})}), column("price")})),
+              4U);
+    EXPECT_EQ(
+        count(JoinKind::inner, call("lt", {call("add", {column("number"), column("id")}), literal(std::int64_t{14})})),
+        2U);
+  }
+}
+
+TEST_F(Queries, SortsBreakTiesByWhatFollows) {
+  auto const table = orders();
+  auto const scan = Query::scan(table.view());
+  EXPECT_EQ(rows_of(scan.project({{"p", column("price")}, {"i", column("id")}}).sort({{column("p"), true, false}})),
+            (Rows{{"250", "2"}, {"100", "1"}, {"100", "7"}, {"70", "4"}, {"50", "3"}, {"40", "6"}, {"null", "5"}}));
+  EXPECT_EQ(
+      rows_of(scan.project({{"p", column("price")}, {"i", column("id")}}).sort({{column("p"), false, true}}).limit(3)),
+      (Rows{{"null", "5"}, {"40", "6"}, {"50", "3"}}));
+  EXPECT_EQ(rows_of(scan.sort({{call("negate", {column("id")})}}).limit(2, 1).project({{"i", column("id")}})),
+            (Rows{{"6"}, {"5"}}));
+}
+
+TEST_F(Queries, DistinctRowsAndUnions) {
+  auto const table = orders();
+  auto const customer = Query::scan(table.view()).project({{"c", column("customer")}});
+  EXPECT_EQ(sorted(rows_of(customer.distinct())), (Rows{{"10"}, {"20"}, {"30"}, {"null"}}));
+  EXPECT_EQ(rows_of(Query::union_all({customer.limit(1), customer.limit(2, 4)})), (Rows{{"10"}, {"30"}, {"20"}}));
+}
+
+TEST_F(Queries, ColumnsOfOneName) {
+  auto const table = orders();
+  auto const scan = Query::scan(table.view());
+  JoinClause clause;
+  clause.on = {{column("id"), column("id")}, {column("id"), column("id")}};
+  auto const joined = scan.join(scan, clause);
+  EXPECT_EQ(
+      rows_of(joined.project({{"a", column(std::size_t{0})}, {"b", column(std::size_t{3})}}).sort({{column("a")}}))
+          .size(),
+      7U);
+  EXPECT_NE(refusal(joined.project({{"a", column("id")}})).find("id"), std::string::npos);
+}
+
+TEST_F(Queries, GroupsWithoutKeys) {
+  auto const table = orders();
+  auto const scan = Query::scan(table.view());
+  std::vector<AggregateCall> const counted{{"n", AggregateFunction::count, {}}};
+  EXPECT_EQ(rows_of(scan.group_by({}, counted)), (Rows{{"7"}}));
+  EXPECT_EQ(rows_of(scan.filter(literal(false)).group_by({}, counted)), (Rows{{"0"}}));
+}
+
+TEST_F(Queries, PlansHaveANodeForEachOperator) {
+  auto const table = orders();
+  auto const query =
+      Query::scan(table.view()).filter(call("gt", {column("price"), literal(std::int64_t{60})})).limit(2);
+  auto const explained = engine().explain(query);
+  ASSERT_TRUE(explained) << explained.error().describe();
+  EXPECT_EQ(explained->operation, "limit");
+  EXPECT_EQ(explained->inputs.at(0).operation, "filter");
+  auto const result = engine().run(query);
+  ASSERT_TRUE(result) << result.error().describe();
+  EXPECT_EQ((*result)->plan().inputs.at(0).estimated_rows, 4);
+  EXPECT_EQ((*result)->stats().rows_out, 2U);
+}
+
+TEST_F(Queries, MistakesAreNamed) {
+  auto const table = orders();
+  auto const scan = Query::scan(table.view());
+  EXPECT_NE(refusal(scan.filter(column("prize"))).find("prize"), std::string::npos);
+  EXPECT_NE(refusal(scan.filter(column("price"))).find("a boolean, not int64"), std::string::npos);
+  EXPECT_NE(refusal(scan.project({{"x", call("frobnicate", {})}})).find("no function of this name: frobnicate"),
+            std::string::npos);
+  EXPECT_NE(refusal(scan.project({{"x", call("lt", {column("id")})}})).find("so many arguments: 1"), std::string::npos);
+  EXPECT_NE(refusal(scan.project({})).find("no columns"), std::string::npos);
+  EXPECT_NE(refusal(scan.project({{"x", call("divide", {column("id"), literal(std::int64_t{0})})}})).find("id"),
+            std::string::npos);
+  EXPECT_NE(refusal(Query::union_all({scan, scan.project({{"x", column("id")}})})).find("different types"),
+            std::string::npos);
+  JoinClause clause{
+      JoinKind::left,
+      {},
+      call("lt", {call("add", {column(std::size_t{0}), column(std::size_t{3})}), literal(std::int64_t{3})})};
+  EXPECT_NE(refusal(scan.join(scan, clause)).find("joins of kind left"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace garuda
