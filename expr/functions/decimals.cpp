@@ -97,19 +97,25 @@ void for_decimals(StepFrame const& frame, Body const& body) {
                      });
 }
 
-/// Sums in the scale of the result go without 256 bits where they can.
+/// Whether two values are those of 64 bits.
+bool are_narrow(Int128 a, Int128 b) noexcept {
+  return static_cast<std::int64_t>(a) == a && static_cast<std::int64_t>(b) == b;
+}
+
+/// Sums of values of 64 bits, in the scale of the result, go without 256 bits: neither product is beyond 2^123.
 void add_decimals(StepFrame const& frame, DecimalScales const& scales, bool subtracts) {
-  bool const is_exact = scales.result >= scales.finer();
-  auto const first = static_cast<Int128>(power_of_ten(is_exact ? scales.result - scales.first : 0));
-  auto const second = static_cast<Int128>(power_of_ten(is_exact ? scales.result - scales.second : 0));
+  constexpr std::int32_t kNarrowPower = 18;
+  auto const first_power = scales.result - scales.first;
+  auto const second_power = scales.result - scales.second;
+  bool const is_simple =
+      std::min(first_power, second_power) >= 0 && std::max(first_power, second_power) <= kNarrowPower;
+  auto const first = static_cast<std::int64_t>(power_of_ten(is_simple ? first_power : 0));
+  auto const second = static_cast<std::int64_t>(power_of_ten(is_simple ? second_power : 0)) * (subtracts ? -1 : 1);
   for_decimals(frame, [&](Int128 a, Int128 b, Int128& to) {
-    auto scaled_a = a;
-    auto scaled_b = b;
-    bool const overflows =
-        !is_exact || (first != 1 && __builtin_mul_overflow(a, first, &scaled_a)) ||
-        (second != 1 && __builtin_mul_overflow(b, second, &scaled_b)) ||
-        (subtracts ? __builtin_sub_overflow(scaled_a, scaled_b, &to) : __builtin_add_overflow(scaled_a, scaled_b, &to));
-    if (!overflows && has_digits(to, scales.beyond)) return Outcome::fine;
+    if (is_simple && are_narrow(a, b)) {
+      to = Int128{static_cast<std::int64_t>(a)} * first + Int128{static_cast<std::int64_t>(b)} * second;
+      if (has_digits(to, scales.beyond)) return Outcome::fine;
+    }
     return add_exactly(a, b, subtracts, scales, to);
   });
 }
@@ -117,10 +123,8 @@ void add_decimals(StepFrame const& frame, DecimalScales const& scales, bool subt
 void multiply_decimals(StepFrame const& frame, DecimalScales const& scales) {
   bool const is_exact = scales.result == scales.first + scales.second;
   for_decimals(frame, [&](Int128 a, Int128 b, Int128& to) {
-    auto const narrow_a = static_cast<std::int64_t>(a);
-    auto const narrow_b = static_cast<std::int64_t>(b);
-    if (is_exact && narrow_a == a && narrow_b == b) {
-      to = Int128{narrow_a} * narrow_b;
+    if (is_exact && are_narrow(a, b)) {
+      to = Int128{static_cast<std::int64_t>(a)} * static_cast<std::int64_t>(b);
       if (has_digits(to, scales.beyond)) return Outcome::fine;
     }
     return multiply_exactly(a, b, scales, to);

@@ -5,6 +5,8 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
+#include <cstdint>
 #include <cstring>
 #include <utility>
 
@@ -47,7 +49,37 @@ Result<std::vector<ReplacementPiece>> pieces_of(std::string const& replacement, 
   return pieces;
 }
 
+using ByteBlock = unsigned char __attribute__((vector_size(16)));
+
+ByteBlock load_block(char const* bytes) noexcept {
+  ByteBlock block;
+  std::memcpy(&block, bytes, sizeof(block));
+  return block;
+}
+
 }  // namespace
+
+std::size_t find_bytes(std::string_view text, std::string_view part, std::size_t from) noexcept {
+  if (part.size() < 2) return text.find(part, from);
+  // Sixteen places at a time: where the first byte and the last one are there, the others are compared.
+  auto const last = part.size() - 1;
+  auto const first_byte = ByteBlock{} + static_cast<unsigned char>(part.front());
+  auto const last_byte = ByteBlock{} + static_cast<unsigned char>(part.back());
+  for (; from + last + sizeof(ByteBlock) <= text.size(); from += sizeof(ByteBlock)) {
+    auto const hits =
+        (load_block(text.data() + from) == first_byte) & (load_block(text.data() + from + last) == last_byte);
+    std::uint64_t words[2];
+    std::memcpy(words, &hits, sizeof(words));
+    for (std::size_t half = 0; half < 2; ++half)
+      for (auto word = words[half]; word != 0;) {
+        auto const byte = static_cast<std::size_t>(std::countr_zero(word)) / 8;
+        auto const at = from + 8 * half + byte;
+        if (std::memcmp(text.data() + at, part.data(), last) == 0) return at;
+        word &= ~(std::uint64_t{0xFF} << (8 * byte));
+      }
+  }
+  return text.find(part, from);
+}
 
 Result<std::shared_ptr<LikePattern const>> LikePattern::compile(std::string_view pattern, std::string_view escape) {
   if (!escape.empty() && code_point_bytes(escape.front()) != escape.size())
@@ -97,7 +129,7 @@ std::size_t LikePattern::match_at(Part const& part, std::string_view text, std::
 /// The end of the part's first match at `from` or behind it; kNoMatch: there is none.
 std::size_t LikePattern::find(Part const& part, std::string_view text, std::size_t from) noexcept {
   if (part.any.empty()) {
-    auto const at = text.find(part.bytes, from);
+    auto const at = find_bytes(text, part.bytes, from);
     return at == std::string_view::npos ? kNoMatch : at + part.bytes.size();
   }
   for (; from < text.size(); from += code_point_bytes(text[from]))

@@ -18,6 +18,9 @@ inline std::size_t code_point_bytes(char lead) noexcept {
   return byte < 0x80 ? 1 : byte < 0xE0 ? 2 : byte < 0xF0 ? 3 : 4;
 }
 
+/// The place of the first `part` in `text` at `from` or behind it; npos: there is none. Requires: from <= text.size().
+std::size_t find_bytes(std::string_view text, std::string_view part, std::size_t from) noexcept;
+
 /// A pattern of `like`: literal parts, single code points (`_`) and any text (`%`). Patterns without `_` compare bytes.
 class LikePattern {
  public:

@@ -165,7 +165,7 @@ void compute_text(StepFrame const& frame) {
     case Function::ends_with:
       return test_texts(frame, [](Text a, Text b) { return a.ends_with(b); });
     case Function::contains:
-      return test_texts(frame, [](Text a, Text b) { return a.find(b) != Text::npos; });
+      return test_texts(frame, [](Text a, Text b) { return find_bytes(a, b, 0) != Text::npos; });
     case Function::regexp_matches:
       return map_total<Text, std::uint8_t>(frame,
                                            [&](Text text) -> std::uint8_t { return regexp->matches(text) ? 1 : 0; });

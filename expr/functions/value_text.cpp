@@ -36,6 +36,7 @@ bool take_sign(std::string_view& text) noexcept {
 }
 
 char* write_digits(UInt128 value, char* to) noexcept {
+  if (value >> 64 == 0) return std::to_chars(to, to + 20, static_cast<std::uint64_t>(value)).ptr;
   char digits[40];
   auto* first = std::end(digits);
   do {
@@ -111,9 +112,9 @@ bool read_nearest(std::string_view text, TypeId type, Float& to) {
 
 char* write_decimal(Int128 value, std::int32_t scale, char* to) noexcept {
   if (value < 0) *to++ = '-';
+  if (scale == 0) return write_digits(magnitude_of(value), to);
   auto const unit = power_of_ten(scale);
   to = write_digits(magnitude_of(value) / unit, to);
-  if (scale == 0) return to;
   *to++ = '.';
   char digits[40];
   auto const count = write_digits(magnitude_of(value) % unit, digits) - digits;

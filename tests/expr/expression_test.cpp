@@ -48,7 +48,7 @@ std::string shown(Cell const& cell) {
 
 TEST(Expression, RandomTreesGiveWhatAnInterpreterOfRowsGives) {
   std::size_t failures = 0;
-  std::uint32_t const trees_of_run = testing::full_tests() ? 60'000 : 3'000;
+  std::uint32_t const trees_of_run = testing::full_tests() ? 60'000 : testing::is_bounded() ? 600 : 3'000;
   for (std::uint32_t seed = 0; seed < trees_of_run; ++seed) {
     Trees trees(seed);
     auto const& type = tree_types()[trees.below(tree_types().size())];
@@ -140,6 +140,41 @@ TEST(Expression, AFailureShowsATextThatWasNotRead) {
   auto const first = testing::value_of(
       call(Function::coalesce, {testing::value_of(constant(std::int64_t{0}, {TypeId::int8})), number}));
   EXPECT_EQ(failure_over("one", first), "");
+}
+
+TEST(Expression, PartsAreFoundAtEveryPlace) {
+  std::mt19937 random(7);
+  auto const random_text = [&](std::size_t most) {
+    std::string text;
+    for (auto count = random() % most; count > 0; --count) text += random() % 3 == 0 ? 'b' : 'a';
+    return text;
+  };
+  auto const whole = column(0, {TypeId::utf8}, "t");
+  auto const part = column(1, {TypeId::utf8}, "p");
+  auto const contains = testing::value_of(compile(testing::value_of(call(Function::contains, {whole, part})),
+                                                  {{TypeId::utf8}, {TypeId::utf8}}, Nulls::kept));
+  Evaluator evaluator(contains);
+  for (int round = 0; round < 200; ++round) {
+    std::vector<std::string> texts(100);
+    std::vector<std::string_view> views;
+    for (auto& text : texts) views.push_back(text = random_text(90));
+    auto const wanted = random_text(12);
+    std::string_view const wanted_view = wanted;
+    auto const literal = testing::value_of(constant("%" + wanted + "%a", {TypeId::utf8}));
+    auto const like = testing::value_of(
+        compile(testing::value_of(call(Function::like, {whole, literal})), {{TypeId::utf8}}, Nulls::kept));
+    Evaluator matcher(like);
+    evaluator.inputs()[0] = matcher.inputs()[0] = {Kind::bytes, false, views.data(), nullptr};
+    evaluator.inputs()[1] = {Kind::bytes, true, &wanted_view, nullptr};
+    auto const found = testing::value_of(evaluator.run(texts.size()));
+    auto const matched = testing::value_of(matcher.run(texts.size()));
+    for (std::size_t i = 0; i < texts.size(); ++i) {
+      auto const at = texts[i].find(wanted);
+      bool const has_end = at != std::string::npos && texts[i].size() > at + wanted.size() && texts[i].back() == 'a';
+      ASSERT_EQ(found.as<std::uint8_t>()[i] != 0, at != std::string::npos) << texts[i] << ", " << wanted;
+      ASSERT_EQ(matched.as<std::uint8_t>()[i] != 0, has_end) << texts[i] << ", " << wanted;
+    }
+  }
 }
 
 TEST(Expression, PatternsAreChecked) {

@@ -185,16 +185,19 @@ std::string time_digits(Int128 value, DataType const& type) {
 std::optional<Int128> read_time_digits(std::string const& text, DataType const& type) {
   std::smatch found;
   auto const bare = without_outer_spaces(text);
+  // A timestamp may have an offset from UTC.
   std::regex const form(
-      "([0-9]{4})-([0-9]{2})-([0-9]{2})(?:[ T]([0-9]{2}):([0-9]{2})(?::([0-9]{2})(?:\\.([0-9]+))?)?)?");
+      "([0-9]{4})-([0-9]{2})-([0-9]{2})(?:[ T]([0-9]{2}):([0-9]{2})(?::([0-9]{2})(?:\\.([0-9]+))?)?"
+      "(Z|([+-])([0-9]{2})(?::([0-9]{2}))?)?)?");
   if (!std::regex_match(bare, found, form) || (is_date(type) && found[4].matched)) return std::nullopt;
   auto const number = [&](std::size_t i) { return found[i].matched ? std::stoi(found[i]) : 0; };
   Day const day{number(1), number(2), number(3)};
   if (day.month < 1 || day.month > 12 || day.day < 1 || day.day > month_length(day.year, day.month))
     return std::nullopt;
-  if (number(4) > 23 || number(5) > 59 || number(6) > 59) return std::nullopt;
+  if (number(4) > 23 || number(5) > 59 || number(6) > 59 || number(10) > 23 || number(11) > 59) return std::nullopt;
   auto const fraction = found[7].matched ? std::stoi((found[7].str() + "000000").substr(0, 6)) : 0;
-  auto const seconds = Int128{number(4)} * 3'600 + number(5) * 60 + number(6);
+  auto const ahead = (Int128{number(10)} * 60 + number(11)) * (found[9] == "-" ? -60 : 60);
+  auto const seconds = Int128{number(4)} * 3'600 + number(5) * 60 + number(6) - ahead;
   return stored(days_to(day) * kDayMicroseconds + seconds * 1'000'000 + fraction, type);
 }
 
