@@ -2,7 +2,7 @@
 # ./dev windows, of which this is a part: cross-compiles the command and its tests for Windows on x86-64, and runs them
 # under Wine.
 
-readonly windows_packages=(g++-mingw-w64-x86-64-posix googletest wine wine64 xvfb)
+readonly windows_packages=(g++-mingw-w64-x86-64-posix googletest patch python3-six unicode-data wine wine64 xvfb)
 readonly windows_sources=(onetbb fmtlib re2 utf8proc)  # of Debian, built for Windows
 readonly windows_libraries=$root/.deps/windows
 readonly windows_toolchain=$root/cmake/toolchains/x86_64-w64-mingw32.cmake
@@ -34,6 +34,12 @@ target_include_directories(Vulkan::Headers INTERFACE $windows_libraries/include)
 CONFIG
 }
 
+# make_re2_tables WORK: Debian's archive of RE2 leaves out tables of Unicode, which are made from Debian's unicode-data.
+make_re2_tables() {
+  tar xOf "$1"/re2_*.debian.tar.xz debian/patches/debian-unicode-data.patch | patch -d "$1"/re2-* -p1 || return
+  make -C "$1"/re2-* REBUILD_TABLES=1 re2/perl_groups.cc re2/unicode_casefold.cc re2/unicode_groups.cc
+}
+
 # build_windows_libraries: what Debian has no packages of for Windows, from its source packages; headers from its packages.
 build_windows_libraries() {
   local work=$root/.deps/windows-source
@@ -43,6 +49,7 @@ build_windows_libraries() {
   build_windows_library "$(echo "$work"/fmt*/)" -DFMT_TEST=OFF -DFMT_DOC=OFF || return
   build_windows_library "$(echo "$work"/oneTBB-*/)" -DTBB_TEST=OFF -DTBB_EXAMPLES=OFF -DTBB_STRICT=OFF \
     -DTBBMALLOC_BUILD=OFF || return
+  make_re2_tables "$work" || return
   build_windows_library "$(echo "$work"/re2-*/)" -DRE2_BUILD_TESTING=OFF || return
   build_windows_library "$(echo "$work"/utf8proc-*/)" -DUTF8PROC_ENABLE_TESTING=OFF || return
   rm -rf "$work" "$windows_libraries/work"
