@@ -29,18 +29,22 @@ constexpr std::int64_t days_of(CivilDay const& civil) noexcept {
   return era * 146'097 + of_era * 365 + of_era / 4 - of_era / 100 + of_year - 719'468;
 }
 
-/// The day that lies `days` after 1970-01-01.
+/// The day that lies `days` after 1970-01-01, of which |days| is at most 2^63 seconds'. Days are counted from a March 1
+/// before them all, and fractions of centuries and years are products that are shifted (Neri and Schneider, Euclidean
+/// affine functions and their application to calendar algorithms, 2022).
 constexpr CivilDay civil_day(std::int64_t days) noexcept {
-  auto const shifted = days + 719'468;
-  auto const era = floor_quotient(shifted, 146'097);
-  auto const of_era = shifted - era * 146'097;
-  auto const year = (of_era - of_era / 1'460 + of_era / 36'524 - of_era / 146'096) / 365;
-  auto const of_year = of_era - (365 * year + year / 4 - year / 100);
-  auto const month = (5 * of_year + 2) / 153;
+  constexpr std::int64_t kEras = std::int64_t{1} << 30;  // of 400 years, before 1970
+  auto const quarters = 4 * static_cast<std::uint64_t>(days + 719'468 + 146'097 * kEras) + 3;
+  auto const century = quarters / 146'097;
+  auto const of_century = static_cast<std::uint32_t>(quarters % 146'097) | 3U;
+  auto const years = std::uint64_t{2'939'745} * of_century;
+  auto const of_year = static_cast<std::uint32_t>(years) / 2'939'745U / 4;
+  auto const months = 2'141U * of_year + 197'913U;
+  bool const is_after_december = of_year >= 306;
   CivilDay civil;
-  civil.day = of_year - (153 * month + 2) / 5 + 1;
-  civil.month = month + (month < 10 ? 3 : -9);
-  civil.year = year + era * 400 + (civil.month <= 2 ? 1 : 0);
+  civil.year = static_cast<std::int64_t>(100 * century + (years >> 32)) - 400 * kEras + (is_after_december ? 1 : 0);
+  civil.month = static_cast<std::int64_t>(months >> 16) - (is_after_december ? 12 : 0);
+  civil.day = static_cast<std::int64_t>((months & 0xFFFF) / 2'141U) + 1;
   return civil;
 }
 

@@ -31,7 +31,11 @@ Outcome settled(WideDecimal value, std::int32_t scale, DecimalScales const& scal
   return is_narrow && has_digits(to, scales.beyond) ? Outcome::fine : Outcome::undefined;
 }
 
-Outcome add_exactly(Int128 a, Int128 b, bool subtracts, DecimalScales const& scales, Int128& to) noexcept {
+// The exact ways stay out of the loops, whose registers they would take: 2.0 instead of 4.7 ns a sum (GCC 12, a
+// shared x86-64 server, 2026-11-29).
+
+[[gnu::noinline]] Outcome add_exactly(Int128 a, Int128 b, bool subtracts, DecimalScales const& scales,
+                                      Int128& to) noexcept {
   auto first = widened(a);
   auto second = widened(b);
   second.is_negative = second.is_negative != subtracts;
@@ -40,7 +44,7 @@ Outcome add_exactly(Int128 a, Int128 b, bool subtracts, DecimalScales const& sca
   return settled(sum(first, second), scales.finer(), scales, to);
 }
 
-Outcome multiply_exactly(Int128 a, Int128 b, DecimalScales const& scales, Int128& to) noexcept {
+[[gnu::noinline]] Outcome multiply_exactly(Int128 a, Int128 b, DecimalScales const& scales, Int128& to) noexcept {
   auto exact = product(magnitude_of(a), magnitude_of(b));
   exact.is_negative = (a < 0) != (b < 0);
   return settled(exact, scales.first + scales.second, scales, to);

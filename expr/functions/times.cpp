@@ -95,35 +95,57 @@ Outcome written(Int128 value, auto& to) noexcept {
   return Int128{to} == value ? Outcome::fine : Outcome::undefined;
 }
 
+/// Sets each result to what of_day(day) returns of the day that holds a value.
+template <class Value, class OfDay>
+void map_days(StepFrame const& frame, OfDay const& of_day) {
+  with_units_of_day(frame.detail->operands[0], [&](auto units) {
+    map_total<Value, std::int64_t>(
+        frame, [&](Value value) { return of_day(floor_quotient(std::int64_t{value}, decltype(units)::value)); });
+  });
+}
+
 template <class Value>
 void extract_fields(StepFrame const& frame) {
   auto const field = frame.detail->field;
   auto const& type = frame.detail->operands[0];
-  auto const per_day = units_of_day(type);
   auto const per_second = units_of_second(type);
-  if (field == TimeField::epoch && type.id == TypeId::date32)
-    return map_total<Value, double>(frame, [](Value value) { return static_cast<double>(value * kSecondsOfADay); });
-  if (field == TimeField::epoch)
-    return map_total<Value, double>(
-        frame, [=](Value value) { return static_cast<double>(value) / static_cast<double>(per_second); });
+  switch (field) {
+    case TimeField::epoch:
+      if (type.id == TypeId::date32)
+        return map_total<Value, double>(
+            frame, [](Value value) { return static_cast<double>(std::int64_t{value} * kSecondsOfADay); });
+      return map_total<Value, double>(
+          frame, [=](Value value) { return static_cast<double>(value) / static_cast<double>(per_second); });
+    case TimeField::year:
+      return map_days<Value>(frame, [](std::int64_t day) { return civil_day(day).year; });
+    case TimeField::month:
+      return map_days<Value>(frame, [](std::int64_t day) { return civil_day(day).month; });
+    case TimeField::day:
+      return map_days<Value>(frame, [](std::int64_t day) { return civil_day(day).day; });
+    default:
+      break;
+  }
   if (field < TimeField::hour)
-    return map_total<Value, std::int64_t>(
-        frame, [=](Value value) { return field_of_day(field, floor_quotient(value, per_day)); });
-  map_total<Value, std::int64_t>(
-      frame, [=](Value value) { return field_of_time(field, divided(value, per_day).of_day, per_second); });
+    return map_days<Value>(frame, [=](std::int64_t day) { return field_of_day(field, day); });
+  with_units_of_day(type, [&](auto units) {
+    map_total<Value, std::int64_t>(
+        frame, [=](Value value) { return field_of_time(field, divided(value, units).of_day, per_second); });
+  });
 }
 
 template <class Value>
 void truncate_values(StepFrame const& frame) {
   auto const field = frame.detail->field;
   auto const& type = frame.detail->operands[0];
-  auto const per_day = units_of_day(type);
-  bool const is_of_day = field < TimeField::hour;
-  auto const unit = is_of_day || type.id == TypeId::date32 ? 1 : units_of_field(field, units_of_second(type));
-  map_partial<Value, Value>(frame, [=](Value value, Value& to) {
-    if (is_of_day) return written(Int128{first_day(field, floor_quotient(value, per_day))} * per_day, to);
-    return written(Int128{floor_quotient(value, unit)} * unit, to);
-  });
+  if (field < TimeField::hour)
+    return with_units_of_day(type, [&](auto units) {
+      map_partial<Value, Value>(frame, [=](Value value, Value& to) {
+        return written(Int128{first_day(field, floor_quotient(value, units))} * std::int64_t{units}, to);
+      });
+    });
+  auto const unit = type.id == TypeId::date32 ? 1 : units_of_field(field, units_of_second(type));
+  map_partial<Value, Value>(
+      frame, [=](Value value, Value& to) { return written(Int128{floor_quotient(value, unit)} * unit, to); });
 }
 
 template <class Value>
