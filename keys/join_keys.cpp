@@ -175,8 +175,16 @@ Result<void> BuildKeys::encode_build(KeyColumns const& build, Control const& con
     GARUDA_TRY_ASSIGN(numbers_, ValueNumbers::create(std::move(values), numbers, control));
     GARUDA_TRY(take_numbers(numbers.codes, 0, words_, control));
   }
-  for (auto& reader : open.readers) readers_.push_back(std::move(reader));
+  for (std::size_t c = 0; c < codes_.size(); ++c)
+    if (codes_[c].numbers != nullptr) columns_.push_back(std::move(open.readers[c]).take_column());
   return {};
+}
+
+std::uint64_t BuildKeys::owned_bytes() const noexcept {
+  auto bytes = static_cast<std::uint64_t>(rows_.size_bytes()) + (numbers_ ? numbers_->owned_bytes() : 0);
+  for (auto const& codes : codes_) bytes += codes.numbers != nullptr ? codes.numbers->owned_bytes() : 0;
+  for (auto const& column : columns_) bytes += column.owned_bytes();
+  return bytes;
 }
 
 Result<EncodedJoinKeys> BuildKeys::encode(KeyColumns const& probe, Control const& control) const {

@@ -60,6 +60,9 @@ class BuildKeys {
 
   /// The build side's own words. Call once.
   EncodedKeys take_words() noexcept { return std::move(words_); }
+  /// Host memory that encoding probe sides takes; its own words are not counted.
+  std::uint64_t owned_bytes() const noexcept;
+
   /// `left`: the words of a probe side, whose key columns are compared as the build side's; `right` has none. Parallel,
   /// borrows and errors: as encode_join_keys.
   Result<EncodedJoinKeys> encode(KeyColumns const& probe, Control const& control) const;
@@ -70,8 +73,8 @@ class BuildKeys {
 
   NullKeys nulls_;
   std::vector<ComparedKey> compared_;
-  std::vector<AttributeReader> readers_;  ///< of the build side: hold what `codes_` refer to
-  std::vector<BuildCodes> codes_;         ///< a key column each
+  std::vector<KeyColumn> columns_;  ///< hold what `codes_` refer to
+  std::vector<BuildCodes> codes_;   ///< a key column each
   KeyLayout layout_;
   std::optional<std::uint64_t> base_;    ///< EncodedJoinKeys::base beside integers of a table
   AlignedBuffer rows_;                   ///< of keys that are not packed: their words, row by row

@@ -99,6 +99,8 @@ class AttributeReader {
   AttributeReader(KeyColumn column, DataType const& as, GivenCodes given = {});
 
   Field const& field() const noexcept { return column_.field; }
+  /// The column, without its codes.
+  KeyColumn take_column() && { return std::move(column_); }
   /// True when codes take more than 64 bits.
   bool is_wide() const noexcept { return wide_; }
   bool is_dictionary() const noexcept { return std::holds_alternative<ColumnCodes>(given_); }

@@ -126,6 +126,13 @@ struct KeyColumn {
   DataType type;                    ///< of the arrays
   std::vector<ArrayView> arrays;    ///< a batch each
   std::vector<WidenedArray> owned;  ///< what copies refer to; empty: the arrays are the table's
+
+  std::uint64_t owned_bytes() const noexcept {
+    std::int64_t bytes = 0;
+    for (auto const& array : owned)
+      bytes += array.validity.size_bytes() + array.offsets.size_bytes() + array.values.size_bytes();
+    return static_cast<std::uint64_t>(bytes);
+  }
 };
 
 /// Strings and binary, not dictionaries of them.

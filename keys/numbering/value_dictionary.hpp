@@ -65,6 +65,7 @@ class ValueNumbers {
 
   /// The code of a value that is not among them, behind all others.
   std::uint32_t other() const noexcept { return static_cast<std::uint32_t>(heads_.size()); }
+  std::uint64_t owned_bytes() const noexcept { return 8 * (heads_.size() + slots_.size()) + values_.copied_bytes(); }
   /// Codes of `values`, a u32 each, kNullCode for nulls. In parallel on the threads of the calling task arena. Errors:
   /// out_of_memory, cancelled.
   Result<AlignedBuffer> look_up(ValueBytes const& values, Control const& control) const;

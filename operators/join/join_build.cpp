@@ -41,7 +41,9 @@ contract::PathRow const& path_of_tables() {
   return **path;
 }
 
-std::uint64_t bytes_of(resolve::BuiltSide const& side) { return side.partitioned.owned_bytes() + side.tables.bytes(); }
+std::uint64_t bytes_of(resolve::BuiltSide const& side) {
+  return side.keys->owned_bytes() + side.partitioned.owned_bytes() + side.tables.bytes();
+}
 
 }  // namespace
 
