@@ -86,13 +86,6 @@ constexpr std::size_t kMostRegisters = 65'000;
 
 bool is_partial(Function function) { return function_row(function).effect == RowEffect::partial; }
 
-/// Whether a row can end the run.
-bool can_fail(Expression const& expression) {
-  if (expression.form != Expression::Form::call) return false;
-  if (is_partial(expression.function) && expression.on_failure == OnFailure::error) return true;
-  return std::ranges::any_of(expression.arguments, can_fail);
-}
-
 ProgramConstant constant_of(Scalar const& value, Kind kind) {
   ProgramConstant made{kind, std::holds_alternative<std::monostate>(value), {}, {}};
   if (auto const* const bytes = std::get_if<std::string>(&value)) made.bytes = *bytes;
@@ -415,6 +408,12 @@ Result<Expression> cast(Expression value, DataType to, OnFailure on_failure) {
   made.on_failure = on_failure;
   made.arguments = one(std::move(value));
   return made;
+}
+
+bool can_fail(Expression const& expression) noexcept {
+  if (expression.form != Expression::Form::call) return false;
+  if (is_partial(expression.function) && expression.on_failure == OnFailure::error) return true;
+  return std::ranges::any_of(expression.arguments, can_fail);
 }
 
 std::string to_string(Expression const& expression) {

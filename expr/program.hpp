@@ -139,6 +139,8 @@ Result<Expression> truncate(TimeField field, Expression value, OnFailure on_fail
 /// text. Dates and timestamps become each other, timestamps times of day; units and scales change. Dates, times,
 /// timestamps and durations become the integer that they are stored as, and it them. Binary that is UTF-8 becomes text.
 Result<Expression> cast(Expression value, DataType to, OnFailure on_failure = OnFailure::error);
+/// Whether a row can end the run of an expression.
+bool can_fail(Expression const& expression) noexcept;
 /// `(a + 1) < b`, as errors show it.
 std::string to_string(Expression const& expression);
 
