@@ -12,6 +12,7 @@
 
 #include "core/parallel_blocks.hpp"
 #include "expr/columns.hpp"
+#include "expr/dictionary_parts.hpp"
 #include "expr/evaluator.hpp"
 #include "operators/materialize/gather.hpp"
 #include "operators/query/bind_join.hpp"
@@ -56,23 +57,34 @@ expr::Expression over(std::span<std::size_t const> columns, expr::Expression exp
   return expression;
 }
 
-/// An expression ready to run: its program, and the columns of a table that are the program's inputs.
+/// An expression ready to run: its program, and the columns of a table that are the program's inputs. Columns behind
+/// those of the table are parts of the expression that were evaluated once a dictionary value.
 struct Compiled {
   std::vector<std::size_t> columns;
+  std::vector<Table> parts;
   expr::Program program;
   DataType type;
 
   static Result<Compiled> create(TableView table, expr::Expression const& expression, expr::Nulls nulls) {
     Compiled compiled;
     compiled.type = expression.type;
-    add_columns(expression, compiled.columns);
+    GARUDA_TRY_ASSIGN(auto split, expr::evaluate_dictionaries(table, expression));
+    compiled.parts = std::move(split.parts);
+    add_columns(split.expression, compiled.columns);
     std::vector<DataType> types;
     for (auto const column : compiled.columns) {
-      auto const& type = table.schema()[column].type;
+      auto const [from, position] = compiled.source_of(table, column);
+      auto const& type = from.schema()[position].type;
       types.push_back(type.id == TypeId::dictionary ? *type.value : type);
     }
-    GARUDA_TRY_ASSIGN(compiled.program, expr::compile(over(compiled.columns, expression), types, nulls));
+    GARUDA_TRY_ASSIGN(compiled.program, expr::compile(over(compiled.columns, split.expression), types, nulls));
     return compiled;
+  }
+
+  /// The table that an input comes from, and its position there.
+  std::pair<TableView, std::size_t> source_of(TableView table, std::size_t column) const {
+    auto const own = table.num_columns();
+    return column < own ? std::pair(table, column) : std::pair(parts[column - own].view(), std::size_t{0});
   }
 };
 
@@ -82,7 +94,8 @@ class Runner {
   static Result<Runner> create(TableView table, Compiled const& compiled) {
     Runner runner;
     for (auto const column : compiled.columns) {
-      GARUDA_TRY_ASSIGN(auto reader, expr::ColumnReader::create(table, column));
+      auto const [from, position] = compiled.source_of(table, column);
+      GARUDA_TRY_ASSIGN(auto reader, expr::ColumnReader::create(from, position));
       runner.readers_.push_back(std::move(reader));
     }
     runner.evaluator_ = std::make_unique<expr::Evaluator>(compiled.program);

@@ -92,6 +92,20 @@ TEST_F(Queries, FiltersAndProjects) {
             (Rows{{"4", "null", "70"}}));
 }
 
+TEST_F(Queries, ExpressionsOverDictionaries) {
+  auto const modes = reference::make_strings(Texts{"air", "rail", "truck"}, TypeId::utf8);
+  auto const column_of = [&](std::vector<std::optional<std::int32_t>> const& codes) {
+    return reference::make_dictionary(codes, modes);
+  };
+  auto const table = reference::make_table("mode", {column_of({0, 1, std::nullopt, 2, 1, 0}), column_of({2, 0, 1})});
+  auto const mode = column("mode");
+  auto const query = Query::scan(table.view())
+                         .filter(call("in", {mode, literal(std::string("air")), literal(std::string("truck"))}))
+                         .project({{"mode", call("upper", {mode})}, {"n", call("char_length", {mode})}});
+  EXPECT_EQ(rows_of(query), (Rows{{"AIR", "3"}, {"TRUCK", "5"}, {"AIR", "3"}, {"TRUCK", "5"}, {"AIR", "3"}}));
+  EXPECT_EQ(rows_of(Query::scan(table.view()).filter(call("is_null", {mode}))), (Rows{{"null"}}));
+}
+
 TEST_F(Queries, JoinsAndGroupsOnEveryPath) {
   auto const left = orders();
   auto const right = customers();
