@@ -20,16 +20,7 @@ void main() {
     return;
   }
   // The last segment whose first chunk is at or before this one.
-  uint low = 0u;
-  uint high = push.num_segments - 1u;
-  while (low < high) {
-    uint middle = low + (high - low + 1u) / 2u;
-    if (InputWords(push.first_chunk).at[middle] <= chunk) {
-      low = middle;
-    } else {
-      high = middle - 1u;
-    }
-  }
+  uint low = last_at_or_before(push.first_chunk, 0u, push.num_segments - 1u, chunk);
   uint first = InputWords(push.first_chunk).at[low];
   uint stride = InputWords(push.first_chunk).at[low + 1u] - first;
   uint begin = InputWords(push.starts).at[low] + (chunk - first) * push.chunk_rows;

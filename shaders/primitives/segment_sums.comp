@@ -16,19 +16,8 @@ layout(push_constant) uniform Push { SegmentsPush push; };
 // Elements of all subgroups; a word more after each invocation's, so that these are read from different banks.
 shared uint elements[kGroup * (kItems + 1u)];
 
-// The segment of an element: the last that starts at or before it (empty segments before it are skipped). It is one of
-// [low, high].
-uint segment_of(uint element, uint low, uint high) {
-  while (low < high) {
-    uint middle = low + (high - low) / 2u;
-    if (InputWords(push.starts).at[middle + 1u] <= element) {
-      low = middle + 1u;
-    } else {
-      high = middle;
-    }
-  }
-  return low;
-}
+// The segment of an element, one of [low, high]; empty segments before it are skipped.
+uint segment_of(uint element, uint low, uint high) { return last_at_or_before(push.starts, low, high, element); }
 
 void add(uint segment, uvec2 sum) {
   uint before = atomicAdd(Words(push.results).at[2u * segment], sum.x);

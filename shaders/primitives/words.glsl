@@ -25,6 +25,19 @@ uvec2 element_at(uvec2 address, uint words, uint index) {
   return uvec2(low, address.y + high + carry);
 }
 
+// The last of [low, high] whose word is at or before `value`. Words do not decrease; that of `low` is at or before it.
+uint last_at_or_before(uvec2 words, uint low, uint high, uint value) {
+  while (low < high) {
+    uint middle = low + (high - low + 1u) / 2u;
+    if (InputWords(words).at[middle] <= value) {
+      low = middle;
+    } else {
+      high = middle - 1u;
+    }
+  }
+  return low;
+}
+
 // Whether a row is null: by a word a row, any bit of `mask` of it set; of mask 0 by a bitmap of the rows that are not.
 bool is_null_row(uvec2 nulls, uint mask, uint row) {
   if (mask != 0u) return (InputWords(nulls).at[row] & mask) != 0u;

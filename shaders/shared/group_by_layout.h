@@ -12,9 +12,6 @@ GARUDA_SHADER_BEGIN
 // of more rows gets several pixels, its lanes: row r adds to lane r mod lanes.
 const uint kPixelRows = 65536u;
 
-// Limbs of 8 bits that a window of 64 bits is cut into: the channels of two RGBA32_SFLOAT attachments.
-const uint kLimbs = 8u;
-
 // Bits of a piece of a minimum or maximum: an integer that a float holds.
 const uint kPieceBits = 24u;
 

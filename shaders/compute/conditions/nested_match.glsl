@@ -17,23 +17,17 @@ struct RowWords {
   uvec2 second;
 };
 
-RowWords probe_words(uint row) {
+RowWords row_words(uvec2 first, uvec2 second, uint is_same, uint row) {
   RowWords words = RowWords(uvec2(0u), uvec2(0u));
   if (kComparisons == kProgram) return words;
-  words.first = load_word(condition.probe_first, kFirstWords, row);
+  words.first = load_word(first, kFirstWords, row);
   words.second = words.first;
-  if (kComparisons == 2u && kSameProbe == 0u) words.second = load_word(condition.probe_second, kSecondWords, row);
+  if (kComparisons == 2u && is_same == 0u) words.second = load_word(second, kSecondWords, row);
   return words;
 }
 
-RowWords build_words(uint row) {
-  RowWords words = RowWords(uvec2(0u), uvec2(0u));
-  if (kComparisons == kProgram) return words;
-  words.first = load_word(condition.build_first, kFirstWords, row);
-  words.second = words.first;
-  if (kComparisons == 2u && kSameBuild == 0u) words.second = load_word(condition.build_second, kSecondWords, row);
-  return words;
-}
+RowWords probe_words(uint row) { return row_words(condition.probe_first, condition.probe_second, kSameProbe, row); }
+RowWords build_words(uint row) { return row_words(condition.build_first, condition.build_second, kSameBuild, row); }
 
 bool is_match(RowWords build, RowWords probe) {
   bool first = compare(kFirstComparator, kFirstWords, build.first, probe.first);

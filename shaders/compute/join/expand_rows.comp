@@ -33,18 +33,6 @@ uint find_row(uint pair) {
   return low;
 }
 
-uint find_row_between(uint low, uint high, uint pair) {
-  while (low < high) {
-    uint middle = low + (high - low + 1u) / 2u;
-    if (InputWords(push.offsets).at[middle] > pair) {
-      high = middle - 1u;
-    } else {
-      low = middle;
-    }
-  }
-  return low;
-}
-
 void main() {
   uvec2 total = Pairs(push.total).at[0];
   if (total.y != 0u || total.x > push.capacity) return;
@@ -58,7 +46,7 @@ void main() {
   uint build_rows[kItems];
   [[unroll]] for (uint i = 0u; i < kItems; ++i) {
     uint pair = begin + min(i * kGroup + thread_index(), last);
-    probe_rows[i] = find_row_between(first_row, last_row, pair);
+    probe_rows[i] = last_at_or_before(push.offsets, first_row, last_row, pair);
     uint rank = pair - InputWords(push.offsets).at[probe_rows[i]];
     build_rows[i] = InputWords(push.build_rows).at[InputWords(push.firsts).at[probe_rows[i]] + rank];
   }

@@ -29,16 +29,7 @@ void main() {
   }
   if (task >= num_tasks) return;
   // The last partition whose tasks start at or before this one.
-  uint low = 0u;
-  uint high = push.num_partitions - 1u;
-  while (low < high) {
-    uint middle = low + (high - low + 1u) / 2u;
-    if (InputWords(push.task_starts).at[middle] <= task) {
-      low = middle;
-    } else {
-      high = middle - 1u;
-    }
-  }
+  uint low = last_at_or_before(push.task_starts, 0u, push.num_partitions - 1u, task);
   uint build_begin = InputWords(push.build_starts).at[low];
   uint build_rows = InputWords(push.build_starts).at[low + 1u] - build_begin;
   uint probe_begin = InputWords(push.probe_starts).at[low];

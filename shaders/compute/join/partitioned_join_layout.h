@@ -8,7 +8,7 @@ GARUDA_SHADER_BEGIN
 
 // Specialisation constants, besides those of primitives_layout.h. kSpecItems: rows of a chunk an invocation; a chunk of
 // either side has at most kGroup × kItems rows.
-const uint kSpecLog2Slots = 13u;   // of the table in shared memory; at most kMaxLog2Slots
+const uint kSpecLog2Slots = 13u;   // of the table in shared memory; at most 13
 const uint kSpecBuildWords = 18u;  // of the build column that is read with the keys: 0 (none), 1 or 2
 const uint kSpecProbeWords = 19u;  // of the probe column
 const uint kSpecKeysOut = 20u;     // of a key that is written: 0 where keys are no part of the result
@@ -21,7 +21,6 @@ const uint kMarkOnly = 4u;  // pairs are neither written nor counted
 // A slot of the table: 0, or the first row of its key in the chunk + 1 in the low bits, the key's rows above.
 const uint kRowBits = 12u;
 const uint kMaxChunkRows = 4094u;
-const uint kMaxLog2Slots = 13u;
 
 /// A build chunk and a probe chunk of the same partition.
 struct JoinTask {

@@ -17,18 +17,8 @@ shared uint tile_rows[2];
 
 uint offset_of(uint row) { return InputWords(push.offsets).at[row]; }
 
-// The row from `low` to `high` that has this byte: the last one that begins at or before it.
-uint row_of(uint byte, uint low, uint high) {
-  while (low < high) {
-    uint middle = low + (high - low + 1u) / 2u;
-    if (offset_of(middle) <= byte) {
-      low = middle;
-    } else {
-      high = middle - 1u;
-    }
-  }
-  return low;
-}
+// The row from `low` to `high` that has this byte.
+uint row_of(uint byte, uint low, uint high) { return last_at_or_before(push.offsets, low, high, byte); }
 
 uint target_word(uint first, uint last_row) {
   uint end = min(first + 4u, push.num_bytes);
