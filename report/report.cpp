@@ -13,7 +13,7 @@
 
 #include "bench/sampling.hpp"
 #include "garuda/engine.hpp"
-#include "operators/plan/device_choice.hpp"
+#include "operators/plan/path_choice.hpp"
 #include "report/budget.hpp"
 #include "report/cell_runs.hpp"
 #include "report/host_state.hpp"

@@ -85,18 +85,18 @@ class ComputePath final : public ResidentPath {
     GARUDA_TRY_ASSIGN(auto created, compute::ResidentJoin::create(bench_->context(), std::move(left_rows),
                                                                   std::move(right_rows), expected_rows, way));
     auto const join = std::make_shared<compute::ResidentJoin>(std::move(created));
-    auto const result = std::make_shared<compute::ResidentResult>();
     ResidentQuery query;
-    query.prepare = [this, join, result]() -> Result<std::uint64_t> {
+    query.prepare = [this, join]() -> Result<std::uint64_t> {
       GARUDA_TRY(join->record(bench_->context()));
-      GARUDA_TRY_ASSIGN(*result, join->finish(bench_->context()));
-      return result->rows;
+      GARUDA_TRY(join->finish(bench_->context()));
+      return join->result().rows;
     };
-    query.download = [this, result, schema = joined_schema(left, right)] {
-      std::vector<vk::Buffer const*> columns{result->keys};
-      columns.insert(columns.end(), result->left.begin(), result->left.end());
-      columns.insert(columns.end(), result->right.begin(), result->right.end());
-      return download(schema, columns, result->rows);
+    query.download = [this, join, schema = joined_schema(left, right)] {
+      auto const& result = join->result();
+      std::vector<vk::Buffer const*> columns{&result.keys};
+      for (auto const* const side : {&result.left, &result.right})
+        for (auto const& column : *side) columns.push_back(&column);
+      return download(schema, columns, result.rows);
     };
     query.run = [this, join] { return bench_->time([&] { return join->record(bench_->context()); }); };
     query.describe = [this, text = to_string(compute::forcing(way)), rows = std::min(left.rows, right.rows)] {

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <cstdint>
+#include <limits>
 #include <span>
 #include <utility>
 
@@ -14,6 +16,7 @@
 #include "bench/workloads/random.hpp"
 #include "bench/workloads/table_builder.hpp"
 #include "operators/calibrate/point_draws.hpp"
+#include "operators/vulkan/pass_context.hpp"
 
 namespace garuda::bench {
 namespace {
@@ -49,7 +52,8 @@ class Counts {
   Result<Outcome> by_blending() const {
     if (std::ranges::max(counts_) > kMostExact)
       return fail(ErrorCode::usage, "a bin has more than 2^24 values, which blending does not count exactly");
-    auto const image = calibrate::image_for(request_.bins, calibrate::PointTarget::add);
+    auto const shape = vulkan::image_for(request_.bins, std::numeric_limits<std::uint32_t>::max());
+    calibrate::PointImage const image{shape.width(), shape.height, calibrate::PointTarget::add};
     GARUDA_TRY_ASSIGN(auto const opened, open_lane(request_.device.value_or("auto"), "bench draws"));
     GARUDA_TRY_ASSIGN(auto draw, calibrate::PointDraw::create(*opened.lane, *opened.pipelines, image, bins_));
     GARUDA_TRY(draw.run());

@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "operators/plan/device_choice.hpp"
+#include "operators/plan/path_choice.hpp"
 #include "operators/vulkan/vulkan_devices.hpp"
 
 namespace garuda::bench {

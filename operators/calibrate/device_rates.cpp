@@ -9,7 +9,6 @@
 #include "core/stopwatch.hpp"
 #include "keys/numbering/mix.hpp"
 #include "operators/calibrate/copy_rates.hpp"
-#include "operators/calibrate/pair_comparisons.hpp"
 #include "operators/calibrate/point_draws.hpp"
 #include "operators/calibrate/word_passes.hpp"
 #include "vk_runtime/lane.hpp"

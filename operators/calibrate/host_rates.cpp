@@ -322,7 +322,7 @@ class HostMeasurement {
     return {};
   }
 
-  /// What rows cost and what groups cost: from as many rows as groups, and from many more. A few groups cost nothing
+  /// Adds the rates of rows and of groups: from as many rows as groups, and from many more. A few groups cost nothing
   /// that could be told from the rest of a query.
   void add_rates(GroupTimes const& way, rates::RateCurve& rows, rates::RateCurve& groups) const {
     for (std::size_t s = 0; s < kGroups.size(); ++s) {

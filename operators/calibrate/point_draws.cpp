@@ -142,30 +142,4 @@ Result<std::vector<std::uint32_t>> PointDraw::read_image() {
   return words;
 }
 
-PointImage image_for(std::uint64_t num_pixels, PointTarget target) noexcept {
-  auto const log2_pixels = std::bit_width(std::max<std::uint64_t>(num_pixels, 1) - 1);
-  auto const width = 1U << ((log2_pixels + 1) / 2);
-  return {width, static_cast<std::uint32_t>((num_pixels + width - 1) / width), target};
-}
-
-std::vector<std::uint32_t> expected_image(PointImage const& image, std::span<std::uint32_t const> pixels) {
-  auto const words = words_per_pixel(image.target);
-  std::vector<std::uint32_t> expected(image.num_pixels() * words);
-  for (std::size_t row = 0; row < pixels.size(); ++row) {
-    auto const pixel = pixels[row];
-    GARUDA_EXPECTS(pixel < image.num_pixels());
-    if (image.target == PointTarget::add) {
-      ++expected[pixel];
-    } else {
-      expected[std::size_t{pixel} * words] = static_cast<std::uint32_t>(row + 1);
-      expected[std::size_t{pixel} * words + 1] = pixel;
-    }
-  }
-  // A float that counts in ones stops at 2^24: the next odd number rounds back to it.
-  constexpr std::uint32_t kLargestCount = 1U << 24;
-  if (image.target == PointTarget::add)
-    for (auto& word : expected) word = std::bit_cast<std::uint32_t>(static_cast<float>(std::min(word, kLargestCount)));
-  return expected;
-}
-
 }  // namespace garuda::calibrate

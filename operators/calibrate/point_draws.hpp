@@ -32,9 +32,6 @@ struct PointImage {
   std::uint64_t num_pixels() const noexcept { return std::uint64_t{width} * height; }
 };
 
-/// The image of at least `num_pixels` pixels: a width that is a power of two, as near to square as that allows.
-PointImage image_for(std::uint64_t num_pixels, PointTarget target) noexcept;
-
 /// Pixels of an image on the device and the points to draw into it. Used by one thread; borrows lane and pipelines,
 /// which outlive it.
 class PointDraw {
@@ -72,8 +69,5 @@ class PointDraw {
   vk::Buffer pixels_;
   vk::Image target_;
 };
-
-/// The image that drawing `pixels` in order must give, computed on the host; laid out as read_image().
-std::vector<std::uint32_t> expected_image(PointImage const& image, std::span<std::uint32_t const> pixels);
 
 }  // namespace garuda::calibrate

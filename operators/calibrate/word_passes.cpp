@@ -2,9 +2,14 @@
 
 #include <algorithm>
 #include <bit>
+#include <span>
 #include <vector>
 
 #include "core/stopwatch.hpp"
+#include "keys/numbering/mix.hpp"
+#include "operators/compute/condition_join/condition_join.hpp"
+#include "operators/run/query_run.hpp"
+#include "operators/vulkan/pass_context.hpp"
 #include "shaders/calibration/words_layout.h"
 #include "shaders/embedded.hpp"
 
@@ -42,6 +47,12 @@ Result<std::uint64_t> phase_ns(vk::Lane& lane, vk::CommandRecorder recorder) {
   for (auto const& phase : lane.timer().times())
     if (phase.name == kPassPhase) ns += static_cast<std::uint64_t>(phase.ns);
   return ns;
+}
+
+std::vector<std::uint32_t> make_words(std::uint64_t rows, std::uint64_t seed) {
+  std::vector<std::uint32_t> words;
+  for (std::uint64_t i = 0; i < rows; ++i) words.push_back(static_cast<std::uint32_t>(keys::mix(seed + i)));
+  return words;
 }
 
 }  // namespace
@@ -105,6 +116,33 @@ Result<std::uint64_t> submit_nothing(vk::Lane& lane) {
   recorder.fill(buffer.view(), 0);
   GARUDA_TRY(lane.submit_and_wait(std::move(recorder)));
   return watch.elapsed_ns();
+}
+
+Result<std::uint64_t> compare_pairs(vk::Device& device, vk::PipelineStore& pipelines, Control const& control,
+                                    std::uint64_t rows) {
+  auto const left = make_words(rows, 0);
+  auto const right = make_words(rows, rows);
+  using Source = expr::WordOperand::Source;
+  expr::PairCondition condition;
+  condition.left.push_back({std::span(left)});
+  condition.right.push_back({std::span(right)});
+  condition.comparisons.push_back({Comparator::less, {Source::left, 0, 0}, {Source::right, 0, 0}});
+  condition.steps.emplace_back();
+  run::RunRecorder recorder;
+  contract::BackendOptions options;
+  options.max_left_rows = options.max_right_rows = rows;
+  options.pairs_wanted = false;
+  options.control = &control;
+  options.stats = &recorder;
+  GARUDA_TRY_ASSIGN(auto const backend, compute::open_compute_condition_join(device, pipelines, options, condition));
+  {
+    GARUDA_TRY_ASSIGN(auto const kernel, backend->begin({{0, rows}, {0, rows}}, 0));
+    GARUDA_TRY(kernel->count());
+  }
+  std::uint64_t ns = 0;
+  for (auto const& phase : recorder.phases())
+    if (phase.name == vulkan::phase::kCount) ns += phase.ns;
+  return ns;
 }
 
 }  // namespace garuda::calibrate

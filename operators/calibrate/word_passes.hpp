@@ -3,7 +3,9 @@
 
 #include <cstdint>
 
+#include "garuda/control.hpp"
 #include "garuda/error.hpp"
+#include "vk_runtime/device/device.hpp"
 #include "vk_runtime/lane.hpp"
 #include "vk_runtime/pipelines.hpp"
 
@@ -43,5 +45,11 @@ Result<std::uint64_t> clear_pixels(vk::Lane& lane, vk::Image const& image, std::
 
 /// Submits a copy of 16 bytes and waits for it; the host's nanoseconds. Blocks.
 Result<std::uint64_t> submit_nothing(vk::Lane& lane);
+
+/// Compares each of `rows` words of 32 bits with each of as many others once, and returns the nanoseconds of the passes
+/// alone, as PointDraw::run. Blocks. Errors: no_device where the compute path cannot run; out_of_memory,
+/// device_failure, cancelled.
+Result<std::uint64_t> compare_pairs(vk::Device& device, vk::PipelineStore& pipelines, Control const& control,
+                                    std::uint64_t rows);
 
 }  // namespace garuda::calibrate

@@ -1,6 +1,9 @@
-// The contract between the join driver and a path: fixed-width keys in, pairs of row indices out.
+// The contract between the join driver and a path: fixed-width keys in, pairs of row indices out. A path for joins
+// without keys takes a condition and rows of two tables instead, and gives pairs through the same kernels.
 #pragma once
 
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -9,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "expr/condition.hpp"
 #include "garuda/control.hpp"
 #include "garuda/error.hpp"
 #include "garuda/join.hpp"
@@ -120,5 +124,56 @@ struct BackendOptions {
   Control const* control = nullptr;
   StatsSink* stats = nullptr;
 };
+
+/// Rows [first, first + rows) of a table.
+struct RowSpan {
+  std::uint64_t first = 0;
+  std::uint64_t rows = 0;
+
+  friend bool operator==(RowSpan const&, RowSpan const&) = default;
+};
+
+/// Rows of both tables, at most kMaxPassRows of each, every one of which is compared with every other. `build`: the
+/// side that slices which follow share, where they do; nullopt: the path decides. Pairs and marks count from the
+/// spans' first rows.
+struct ConditionSlice {
+  RowSpan left;
+  RowSpan right;
+  std::optional<Side> build = std::nullopt;
+
+  RowSpan const& of(Side side) const noexcept { return side == Side::left ? left : right; }
+};
+
+/// One path on one device, opened for one join. `begin` is called by several lanes at once, each with its own index.
+class ConditionBackend {
+ public:
+  virtual ~ConditionBackend() = default;
+
+  /// Starts on a slice: may return while uploads are under way. At most one kernel lives per lane at a time.
+  virtual Result<std::unique_ptr<JoinKernel>> begin(ConditionSlice const& slice, std::uint32_t lane) = 0;
+};
+
+/// The pairs from number `first` on that the host has: the row numbers of both sides, in memory of the kernel.
+struct PairWindow {
+  std::uint64_t first = 0;
+  std::span<std::uint32_t const> left{};
+  std::span<std::uint32_t const> right{};
+};
+
+/// Writes the pairs [first, first + out.size()) as JoinKernel::pairs does. `load(position)` fills the window from a
+/// position on; it is called where the window does not have the next pair. Errors: those of `load`.
+template <class Load>
+Result<void> read_pairs(PairWindow const& window, std::uint64_t first, std::span<RowPair> out, Load const& load) {
+  for (std::size_t done = 0; done < out.size();) {
+    auto const position = first + done;
+    bool const is_here = position >= window.first && position - window.first < window.left.size();
+    if (!is_here) GARUDA_TRY(load(position));
+    auto const offset = position - window.first;
+    auto const taken = std::min<std::uint64_t>(window.left.size() - offset, out.size() - done);
+    for (std::uint64_t i = 0; i < taken; ++i) out[done + i] = {window.left[offset + i], window.right[offset + i]};
+    done += taken;
+  }
+  return {};
+}
 
 }  // namespace garuda::contract

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "garuda/error.hpp"
+#include "garuda/join.hpp"
 #include "operators/contract/key_span.hpp"
 #include "partition/radix_partition.hpp"
 
@@ -28,6 +29,12 @@ inline constexpr std::uint64_t kSmallestTaskRows = std::uint64_t{1} << 15;
 inline constexpr std::uint64_t kLaneTableRows = (std::uint64_t{1} << 16) + (std::uint64_t{1} << 12);
 /// Fewest rows of the larger side that a slice is still split at when it does not fit the device.
 inline constexpr std::uint64_t kSmallestSplitRows = 1024;
+
+/// The side that tables are built on: the one that is asked for, else `otherwise`.
+constexpr Side build_side(BuildSide asked, Side otherwise) noexcept {
+  if (asked == BuildSide::automatic) return otherwise;
+  return asked == BuildSide::left ? Side::left : Side::right;
+}
 
 /// True for an error after which smaller slices may fit.
 inline bool is_shortage(Error const& error) noexcept {

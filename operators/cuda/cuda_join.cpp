@@ -1,5 +1,5 @@
 #include "operators/cuda/cuda_join.hpp"
-#include "operators/contract/pair_window.hpp"
+#include "operators/contract/join_kernel.hpp"
 
 #include <algorithm>
 #include <array>

@@ -3,7 +3,8 @@
 
 #include <algorithm>
 
-#include "operators/compute/join/compute_costs.hpp"
+#include "operators/compute/group_by/compute_group_by.hpp"
+#include "operators/compute/join/resident_join_strategies.hpp"
 #include "operators/cuda/cuda_device.hpp"
 #include "operators/cuda/cuda_group_by.hpp"
 #include "operators/cuda/cuda_join.hpp"

@@ -219,12 +219,11 @@ Result<DeviceTable> group_device_table(DeviceTableState const& table, resolve::R
                 fmt::format("a table grouped on a device has at most 2^30 rows: {}", table.rows));
   GARUDA_TRY(check_device_group_by(table.schema, columns));
   auto spec = spec_of(table, columns, ordered, options);
-  auto const& open = table.device.open;
   auto result = std::make_unique<DeviceTableState>();
   result->device = table.device;
   describe(table, columns, *result);
   auto const strings = strings_of_keys(table, columns);
-  GARUDA_TRY_ASSIGN(auto const lane, compute::ComputeLane::open(*open.device, *open.pipelines, options.control, &stats,
+  GARUDA_TRY_ASSIGN(auto const lane, compute::ComputeLane::open(table.device.open, options.control, &stats,
                                                                 options.device_memory_limit_bytes));
   auto& context = lane->context();
   if (table.rows == 0) {

@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "expr/sides.hpp"
-#include "operators/compute/join/match_estimate.hpp"
+#include "operators/compute/join/indexed_join.hpp"
 #include "operators/compute/join/resident_join.hpp"
 #include "operators/compute/primitives/compute_context.hpp"
 #include "operators/device/device_result.hpp"
@@ -72,7 +72,7 @@ std::uint64_t first_room(compute::ComputeContext const& context, JoinableSides c
   return std::min(wanted, context.bytes_left() / 4 / row_bytes);
 }
 
-void keep(compute::OwnedResult owned, MovedSides const& sides, DeviceTableState& result) {
+void keep(compute::ResidentResult owned, MovedSides const& sides, DeviceTableState& result) {
   result.stored.push_back({std::move(owned.keys), sides.key_words});
   for (std::size_t i = 0; i < owned.left.size(); ++i)
     result.stored.push_back({std::move(owned.left[i]), sides.left.rows().payload[i].words});
@@ -136,12 +136,13 @@ Result<std::uint64_t> join_pairs(compute::ComputeContext& context, MovedSides co
     GARUDA_TRY_ASSIGN(auto const pairs, join.count(context));
     return pairs + rows_of(unmatched);
   }
-  GARUDA_TRY_ASSIGN(auto const joined, join.finish(context, rows_of(unmatched)));
-  auto owned = join.take(joined.rows);
+  GARUDA_TRY(join.finish(context, rows_of(unmatched)));
+  auto& joined = join.result();
   result->rows = joined.rows + rows_of(unmatched);
-  bool const is_roomy = owned.capacity / kMostSlack > result->rows;
-  keep(std::move(owned), sides, *result);
-  GARUDA_TRY(write_rest(context, sides, unmatched, joined.rows, *result));
+  bool const is_roomy = joined.capacity / kMostSlack > result->rows;
+  auto const pairs = joined.rows;
+  keep(std::move(joined), sides, *result);
+  GARUDA_TRY(write_rest(context, sides, unmatched, pairs, *result));
   if (is_roomy) GARUDA_TRY(shrink(context, *result, row_bytes));
   return result->rows;
 }
@@ -156,22 +157,14 @@ Result<std::uint64_t> join_marks(compute::ComputeContext& context, MovedSides co
   GARUDA_TRY_ASSIGN(auto unmatched, find_unmatched(context, sides.parts, {{Side::left, left.rows}}));
   auto const rows = rows_of(unmatched);
   if (result == nullptr) return rows;
-  result->rows = rows;
-  result->arena = column_arena(*result->device.open.device, rows * sides.result_row_bytes());
-  GARUDA_TRY_ASSIGN(auto keys, take_column(*result, sides.key_words));
-  result->stored.push_back(std::move(keys));
-  for (auto const& column : sides.left.rows().payload) {
-    GARUDA_TRY_ASSIGN(auto stored, take_column(*result, column.words));
-    result->stored.push_back(std::move(stored));
-  }
+  GARUDA_TRY(take_moved(sides, rows, *result));
   GARUDA_TRY(write_rest(context, sides, unmatched, 0, *result));
   return rows;
 }
 
 Result<std::unique_ptr<compute::ComputeLane>> open_lane(resolve::JoinRequest const& request,
                                                         contract::StatsSink* stats) {
-  auto const& open = request.left.resident()->device.open;
-  return compute::ComputeLane::open(*open.device, *open.pipelines, request.options.control, stats,
+  return compute::ComputeLane::open(request.left.resident()->device.open, request.options.control, stats,
                                     request.options.device_memory_limit_bytes);
 }
 

@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "operators/device/strings/string_upload.hpp"
-#include "operators/vulkan/column_copies.hpp"
+#include "operators/vulkan/vulkan_devices.hpp"
 
 namespace garuda::device {
 namespace {
@@ -28,7 +28,7 @@ DeviceResult::DeviceResult(DeviceTable table, Plan plan, DeviceResultOptions opt
 Result<void> DeviceResult::open_team() {
   auto const& open = table_->state().device.open;
   GARUDA_TRY_ASSIGN(options_.upload, vulkan::upload_on(*open.device, options_.upload));
-  GARUDA_TRY_ASSIGN(lane_, compute::ComputeLane::open(*open.device, *open.pipelines, options_.control, nullptr));
+  GARUDA_TRY_ASSIGN(lane_, compute::ComputeLane::open(open, options_.control));
   GARUDA_TRY(lane_->context().order_all(vulkan::phase::kDownload));
   GARUDA_TRY(lane_->submissions().submit());
   GARUDA_TRY_ASSIGN(strings_, StringDownload::create(lane_->context(), table_->state(), all_columns(table_->state()),

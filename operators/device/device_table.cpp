@@ -20,7 +20,7 @@
 #include "operators/device/strings/string_numbers.hpp"
 #include "operators/device/strings/string_upload.hpp"
 #include "operators/materialize/column_words.hpp"
-#include "operators/vulkan/column_copies.hpp"
+#include "operators/vulkan/vulkan_devices.hpp"
 
 namespace garuda::device {
 namespace {
@@ -73,8 +73,7 @@ Result<void> copy_up(ColumnUpload const& upload, std::span<UploadedStrings const
   auto const& open = state.device.open;
   auto const begin = std::chrono::steady_clock::now();
   bool const pinned = strings.empty() && upload.is_pinned(*open.device);
-  GARUDA_TRY_ASSIGN(auto const lane,
-                    compute::ComputeLane::open(*open.device, *open.pipelines, options.control, nullptr));
+  GARUDA_TRY_ASSIGN(auto const lane, compute::ComputeLane::open(open, options.control));
   auto const bytes = bytes_of(state);
   GARUDA_TRY_ASSIGN(auto const team,
                     vulkan::open_copy_team(*open.device, vk::CopyDirection::up,
@@ -202,8 +201,7 @@ std::vector<std::size_t> all_columns(DeviceTableState const& table) {
 
 Result<DownloadedColumns> download_columns(DeviceTableState const& table, std::span<std::size_t const> columns,
                                            Control const& control) {
-  auto const& open = table.device.open;
-  GARUDA_TRY_ASSIGN(auto const lane, compute::ComputeLane::open(*open.device, *open.pipelines, control, nullptr));
+  GARUDA_TRY_ASSIGN(auto const lane, compute::ComputeLane::open(table.device.open, control));
   bool const has_strings = std::ranges::any_of(columns, [&](auto c) { return table.columns[c].strings != nullptr; });
   auto const most_rows = has_strings ? std::min(table.rows, compute::kMaxScanElements) : table.rows;
   GARUDA_TRY_ASSIGN(auto strings, StringDownload::create(lane->context(), table, columns, most_rows));

@@ -8,7 +8,6 @@
 #include "core/numbers/ordered_value.hpp"
 #include "core/type_rows.hpp"
 #include "keys/codes/key_types.hpp"
-#include "operators/device/strings/stored_strings.hpp"
 #include "operators/materialize/column_words.hpp"
 
 namespace garuda::device {
@@ -17,7 +16,8 @@ namespace {
 using compute::DeviceValueKind;
 using compute::KeyConversion;
 
-constexpr std::int32_t kMostDigits = 18;
+/// Decimal digits of which 64 bits hold any number.
+constexpr std::int32_t kDigits64 = 18;
 
 TypeFamily family_of(DataType const& type) { return type_row(type.id).family; }
 
@@ -26,7 +26,7 @@ std::optional<std::uint64_t> factor_between(DataType const& from, DataType const
   auto const own = keys::value_scale(from);
   auto const common = keys::value_scale(to);
   auto const digits = common.scale - own.scale;
-  if (digits < 0 || digits > kMostDigits) return std::nullopt;
+  if (digits < 0 || digits > kDigits64) return std::nullopt;
   std::uint64_t factor = own.multiple;
   for (std::int32_t i = 0; i < digits; ++i)
     if (__builtin_mul_overflow(factor, std::uint64_t{10}, &factor)) return std::nullopt;
@@ -81,6 +81,11 @@ std::optional<std::uint64_t> converted_image(std::uint64_t image, DeviceValueKin
 
 }  // namespace
 
+bool is_stored_as_strings(DataType const& type) noexcept {
+  auto const& values = type.id == TypeId::dictionary ? *type.value : type;
+  return is_variable_width(values) || is_view(values);
+}
+
 std::optional<std::uint32_t> device_words(DataType const& type) noexcept {
   if (type.id == TypeId::boolean) return 1;
   auto const width = byte_width(type);
@@ -106,6 +111,12 @@ std::optional<DataType> stored_key_type(Schema const& left, Schema const& right,
   if (is_stored_as_strings(left_type) && is_stored_as_strings(right_type)) return pair.type;
   if (keys::extends_to(left_type, pair.type) && keys::extends_to(right_type, pair.type)) return pair.type;
   return std::nullopt;
+}
+
+std::optional<DataType> streamed_key_type(resolve::JoinRequest const& request) {
+  auto type = stored_key_type(request.left.schema(), request.right.schema(), request.columns);
+  if (!type || is_stored_as_strings(*type)) return std::nullopt;
+  return type->precision > kDigits64 ? std::nullopt : type;
 }
 
 std::optional<DeviceValueKind> device_key_kind(DataType const& type) {

@@ -7,9 +7,12 @@
 #include "garuda/types.hpp"
 #include "operators/compute/group_by/device_values.hpp"
 #include "operators/compute/primitives/key_columns.hpp"
-#include "operators/resolve/join_columns.hpp"
+#include "operators/resolve/join_request.hpp"
 
 namespace garuda::device {
+
+/// Whether columns of a type go to a device as strings: strings and binary in any layout, and dictionaries of them.
+bool is_stored_as_strings(DataType const& type) noexcept;
 
 /// u32 words that a value takes on a device; nothing for a type of no fixed width there.
 std::optional<std::uint32_t> device_words(DataType const& type) noexcept;
@@ -23,6 +26,10 @@ std::uint32_t device_key_words(DataType const& common) noexcept;
 /// The type in which a join compares its keys where they are one column a side, whose words are compared as they are:
 /// of integers or what is stored as such, or numbers of strings or binary; nothing of other keys.
 std::optional<DataType> stored_key_type(Schema const& left, Schema const& right, resolve::ResolvedJoin const& columns);
+
+/// The type in which keys are compared of tables whose probe side goes to a device in ranges: one column a side, of
+/// integers or what is stored as such, whose digits 64 bits hold. Other keys have none.
+std::optional<DataType> streamed_key_type(resolve::JoinRequest const& request);
 
 /// How keys of a type are read; nothing for types that are equal in other ways than their bits say.
 std::optional<compute::DeviceValueKind> device_key_kind(DataType const& type);

@@ -1,4 +1,5 @@
-// Tables of a device whose query does not run where they live, in the host's memory.
+// Queries that do not run whole on a device: of tables that live there, whose columns come to the host's memory, and of
+// tables that do not fit there.
 #pragma once
 
 #include <cstddef>
@@ -12,6 +13,7 @@
 #include "garuda/error.hpp"
 #include "garuda/run.hpp"
 #include "garuda/table.hpp"
+#include "operators/contract/sizing.hpp"
 
 namespace garuda::device {
 
@@ -36,5 +38,16 @@ class HostCopies {
 
 /// The result of a query of copies, which it keeps. Its rows are made on the host.
 std::unique_ptr<QueryResult> result_of_copies(HostCopies copies, std::unique_ptr<QueryResult> result);
+
+/// Whether a query whose tables turned out not to fit the device whole runs in slices: the request says so, then. Where
+/// `table`, one of them, lives there, or placement=device was asked for, it does not.
+template <class Request>
+bool take_slices(Request& request, TableView table, Error const& error) {
+  auto& placement = request.options.tuning.placement;
+  if (table.resident() != nullptr || placement == Placement::device || !contract::is_shortage(error)) return false;
+  placement = Placement::slices;
+  request.notes.push_back("placement=slices: " + error.message());
+  return true;
+}
 
 }  // namespace garuda::device

@@ -9,10 +9,10 @@
 #include "core/type_rows.hpp"
 #include "keys/codes/key_types.hpp"
 #include "operators/compute/group_by/device_values.hpp"
-#include "operators/compute/join/indexed_side.hpp"
+#include "operators/compute/join/indexed_join.hpp"
 #include "operators/compute/join/key_bitmap.hpp"
 #include "operators/compute/primitives/compute_context.hpp"
-#include "operators/compute/primitives/non_null_rows.hpp"
+#include "operators/compute/primitives/late_gather.hpp"
 #include "operators/device/device_types.hpp"
 
 namespace garuda::device {
@@ -32,14 +32,9 @@ std::optional<DeviceValueKind> ordered_kind(DataType const& type) {
   return kind && compute::has_order(*kind) ? kind : std::nullopt;
 }
 
-Result<std::unique_ptr<compute::ComputeLane>> open_lane_of(DeviceTableState const& table, Control const& control) {
-  auto const& open = table.device.open;
-  return compute::ComputeLane::open(*open.device, *open.pipelines, control, nullptr);
-}
-
 Result<compute::ValueRange> read_range(DeviceTableState const& table, compute::DeviceValues const& values,
                                        Control const& control) {
-  GARUDA_TRY_ASSIGN(auto const lane, open_lane_of(table, control));
+  GARUDA_TRY_ASSIGN(auto const lane, compute::ComputeLane::open(table.device.open, control));
   GARUDA_TRY_ASSIGN(auto scan, compute::ColumnScan::create(lane->context(), {values}, table.rows));
   GARUDA_TRY_ASSIGN(auto const ranges, scan.run(lane->context()));
   return ranges.front();
@@ -142,7 +137,7 @@ Result<bool> has_unique_values(DeviceTableState const& table, std::size_t column
   GARUDA_TRY_ASSIGN(auto* const known, known_values(table, column, *kind, control));
   if (known->are_unique) return *known->are_unique;
   compute::BitmapRows const rows{table.rows, table.words(column), table.nulls(column)};
-  GARUDA_TRY_ASSIGN(auto const lane, open_lane_of(table, control));
+  GARUDA_TRY_ASSIGN(auto const lane, compute::ComputeLane::open(table.device.open, control));
   GARUDA_TRY_ASSIGN(auto bitmap, compute::KeyBitmap::create(lane->context(), key_range_of(*kind, known->range), false));
   GARUDA_TRY_ASSIGN(known->are_unique, bitmap.set_unique_keys(lane->context(), rows));
   return *known->are_unique;
@@ -163,7 +158,7 @@ Result<compute::WideRange> number_range(DeviceTableState const& table, std::size
   auto& list = table.known.list;
   auto const known = std::ranges::find(list, table.columns[column], &DeviceTableState::Values::column);
   if (known != list.end()) return known->wide.value();
-  GARUDA_TRY_ASSIGN(auto const lane, open_lane_of(table, control));
+  GARUDA_TRY_ASSIGN(auto const lane, compute::ComputeLane::open(table.device.open, control));
   auto const values = table.values(column, DeviceValueKind::bits);
   GARUDA_TRY_ASSIGN(auto const range, compute::find_wide_range(lane->context(), values, table.rows));
   list.push_back({table.columns[column], {}, std::nullopt, range});
@@ -187,7 +182,7 @@ Result<void> build_index(DeviceTableState& table, std::string const& name, Contr
   if (find_index(table, column) != nullptr) return {};
   auto const words = table.words(position);
   auto const& open = table.device.open;
-  GARUDA_TRY_ASSIGN(auto const lane, compute::ComputeLane::open(*open.device, *open.pipelines, control, nullptr));
+  GARUDA_TRY_ASSIGN(auto const lane, compute::ComputeLane::open(open, control));
   auto& context = lane->context();
   DeviceTableState::Index index;
   index.column = column;

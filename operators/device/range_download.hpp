@@ -39,7 +39,7 @@ struct GatheredStrings {
   AlignedBuffer host_offsets;
   AlignedBuffer host_bytes;
 
-  /// What is to be copied; the memory stays in place when this moves.
+  /// Adds the copies to be made; the memory stays in place when this moves.
   void add_copies(std::uint64_t rows, std::vector<vk::HostCopy>& copies);
   /// The rows as an array of `type`, once copied; called once. `column`: their nulls. Errors: out_of_memory.
   Result<ArrayView> array(std::uint64_t rows, DataType const& type, materialize::ColumnWords const& column,
@@ -95,7 +95,7 @@ class RangeDownload {
   static Result<RangeDownload> create(DeviceTableState const& table, DownloadedRange range, GatheredColumns strings,
                                       vk::Device* pinned = nullptr);
 
-  /// What is to be copied; the memory stays in place when this moves.
+  /// The copies to be made; the memory stays in place when this moves.
   std::vector<vk::HostCopy> copies();
   /// Has `team` copy it, on the device after `after`.
   void start(vk::CopyTeam& team, vk::Ticket after) { group_ = team.start(copies(), after); }

@@ -14,7 +14,6 @@
 #include "operators/device/device_table.hpp"
 #include "operators/materialize/row_bytes.hpp"
 #include "operators/plan/path_choice.hpp"
-#include "operators/plan/paths.hpp"
 #include "operators/run/query_run.hpp"
 
 namespace garuda::group_by {
@@ -72,7 +71,7 @@ std::uint64_t unmoved_bytes(std::vector<resolve::StateColumn> const& states, std
   return bytes;
 }
 
-/// What is known of any group-by.
+/// The shape that is known of any group-by.
 contract::GroupByShape outline_of(resolve::GroupByRequest const& request, std::uint32_t threads) {
   contract::GroupByShape shape;
   shape.rows = static_cast<std::uint64_t>(request.table.num_rows());
@@ -118,7 +117,7 @@ contract::GroupByShape shape_of(resolve::GroupByRequest const& request,
   return shape;
 }
 
-/// What `explain` shows of the keys beside the general part of a plan.
+/// Adds the details of the keys that `explain` shows beside the general part of a plan.
 void describe_keys(resolve::GroupByRequest const& request, keys::EncodedGroupKeys const& keys, Plan& plan) {
   if (request.columns.keys.empty()) {
     plan.details.emplace_back("key form", "no keys: one group");
@@ -143,7 +142,7 @@ void describe_keys(resolve::GroupByRequest const& request, keys::EncodedGroupKey
   plan.details.emplace_back("groups", fmt::format("about {}", keys.estimated_groups));
 }
 
-/// What `explain` shows of aggregates that kernels alone do not make.
+/// Adds the details of aggregates that kernels alone do not make.
 void describe_aggregates(resolve::ResolvedGroupBy const& columns, Plan& plan) {
   auto const name_all = [&](resolve::Making making, std::string_view what) {
     std::string names;

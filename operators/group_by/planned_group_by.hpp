@@ -1,4 +1,4 @@
-// What is found out and decided about a group-by before its rows are brought together.
+// The plan of a group-by, with all that is found out before its rows are brought together.
 #pragma once
 
 #include <optional>

@@ -192,8 +192,8 @@ void BatchBuilder::append(std::span<contract::RowPair const> pairs, PositionBase
   append_positions(pairs.size(), bases, probe);
 }
 
-void BatchBuilder::append_sole(std::span<std::uint32_t const> build_rows, std::uint64_t first_probe,
-                               PositionBases bases, Side probe) {
+void BatchBuilder::append_unique(std::span<std::uint32_t const> build_rows, std::uint64_t first_probe,
+                                 PositionBases bases, Side probe) {
   GARUDA_EXPECTS(build_rows.size() <= kAppendedPairs && build_rows.size() <= room());
   for (auto* rows : {&left_, &right_}) rows->positions.resize(kAppendedPairs);
   auto& probed = rows_of(probe);

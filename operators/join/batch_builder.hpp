@@ -177,8 +177,8 @@ class BatchBuilder {
   /// Appends consecutive probe rows from `first_probe` on, as JoinKernel::unique_matches has them: the probe side's
   /// columns are copied as a whole, or shared. Requires: each has a match, or the probe side's unmatched rows are
   /// placed.
-  void append_sole(std::span<std::uint32_t const> build_rows, std::uint64_t first_probe, PositionBases bases,
-                   Side probe);
+  void append_unique(std::span<std::uint32_t const> build_rows, std::uint64_t first_probe, PositionBases bases,
+                     Side probe);
 
   /// Ends the batch, several when 32-bit offsets of strings do not reach over all of it; none when it is empty.
   /// Errors: out_of_memory.

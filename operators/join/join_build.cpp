@@ -10,9 +10,7 @@
 #include "keys/codes/key_types.hpp"
 #include "operators/contract/key_span.hpp"
 #include "operators/plan/join_planner.hpp"
-#include "operators/plan/key_statistics.hpp"
 #include "operators/plan/path_choice.hpp"
-#include "operators/plan/paths.hpp"
 #include "operators/run/join_slices.hpp"
 #include "operators/run/query_run.hpp"
 

@@ -107,27 +107,27 @@ class BatchSink final : public MatchSink {
     GARUDA_TRY_ASSIGN(auto count, kernel.count());
     auto const probe = probe_of(slice);
     GARUDA_TRY_ASSIGN(bool const gives_all, this->gives_all(probe, kernel, slice));
-    auto sole = kernel.unique_matches();
+    auto unique = kernel.unique_matches();
     if (gives_all)
-      count = sole.size();
-    else if (count != sole.size())
-      sole = {};
+      count = unique.size();
+    else if (count != unique.size())
+      unique = {};
     for (std::uint64_t first = 0; first < count && !stopped_;) {
       if (context_.control.is_cancelled()) return fail(ErrorCode::cancelled, "the join was cancelled");
-      auto const position = sole.empty() ? std::nullopt : std::optional(positions_of(probe, slice).begin + first);
+      auto const position = unique.empty() ? std::nullopt : std::optional(positions_of(probe, slice).begin + first);
       bool const is_elsewhere = builder_.next_shared() && builder_.next_shared() != position;
       if (builder_.size() > 0 && (builder_.room() == 0 || is_elsewhere)) GARUDA_TRY(hand_over());
       if (builder_.size() == 0) GARUDA_TRY(start(capacity(count, first, slice), probe, position));
       auto const taken = std::min({kAppendedPairs, count - first, builder_.room()});
       PositionBases const bases{slice.left.begin, slice.right.begin};
-      if (sole.empty()) {
+      if (unique.empty()) {
         auto const pairs = std::span(window_).first(taken);
         GARUDA_TRY(kernel.pairs(first, pairs));
         PhaseClock const clock(gathering_);
         builder_.append(pairs, bases, probe);
       } else {
         PhaseClock const clock(gathering_);
-        builder_.append_sole(sole.subspan(first, taken), first, bases, probe);
+        builder_.append_unique(unique.subspan(first, taken), first, bases, probe);
       }
       first += taken;
       *rows += taken;

@@ -11,10 +11,10 @@
 #include "operators/compute/condition_join/condition_join.hpp"
 #include "operators/compute/condition_join/condition_offers.hpp"
 #include "operators/compute/group_by/compute_group_by.hpp"
-#include "operators/compute/join/compute_costs.hpp"
 #include "operators/compute/join/compute_join.hpp"
-#include "operators/compute/primitives/compute_tuning.hpp"
-#include "operators/contract/offers/join_terms.hpp"
+#include "operators/compute/join/resident_join_strategies.hpp"
+#include "operators/compute/primitives/compute_context.hpp"
+#include "operators/contract/offers/costs.hpp"
 #include "operators/device/device_join.hpp"
 #include "operators/placement/whole_group_by.hpp"
 #include "operators/placement/whole_join.hpp"
@@ -110,29 +110,16 @@ contract::PathRow const kComputePath{
       return tuning ? fmt::format("yes, subgroups of {}", tuning->subgroup_size) : "no: " + tuning.error().message();
     },
     .join = {.offers = join_offers,
-             .open =
-                 [](contract::OpenDevice* device, contract::BackendOptions const& options) {
-                   auto const& own = vulkan::vulkan_of(*device);
-                   return compute::open_compute_join(*own.device, *own.pipelines, options);
-                 },
+             .open = vulkan::open_on<compute::open_compute_join, contract::BackendOptions>,
              .feeding = {.forks = true},  // slices that the host scatters
              .sample_matches = device::sample_matches,
              .join_whole = join_whole_tables,
              .count_whole = count_whole_join},
-    .condition_join = {.offers = compute::compute_condition_offers,
-                       .open =
-                           [](contract::OpenDevice* device, contract::BackendOptions const& options,
-                              expr::PairCondition const& condition) {
-                             auto const& own = vulkan::vulkan_of(*device);
-                             return compute::open_compute_condition_join(*own.device, *own.pipelines, options,
-                                                                         condition);
-                           }},
+    .condition_join =
+        {.offers = compute::compute_condition_offers,
+         .open = vulkan::open_on<compute::open_compute_condition_join, contract::BackendOptions, expr::PairCondition>},
     .group_by = {.offers = group_by_offers,
-                 .open =
-                     [](contract::OpenDevice* device, contract::GroupByBackendOptions const& options) {
-                       auto const& own = vulkan::vulkan_of(*device);
-                       return compute::open_compute_group_by(*own.device, *own.pipelines, options);
-                     },
+                 .open = vulkan::open_on<compute::open_compute_group_by, contract::GroupByBackendOptions>,
                  .group_whole = group_whole_table}};
 
 }  // namespace garuda::placement

@@ -13,7 +13,6 @@
 #include "operators/device/device_table.hpp"
 #include "operators/device/strings/string_numbers.hpp"
 #include "operators/materialize/column_words.hpp"
-#include "operators/placement/streamed_costs.hpp"
 #include "operators/placement/whole_offer.hpp"
 #include "operators/run/query_run.hpp"
 #include "operators/vulkan/device_offers.hpp"

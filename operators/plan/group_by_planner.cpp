@@ -6,11 +6,10 @@
 #include <limits>
 #include <utility>
 
-#include "operators/contract/offers/group_by_terms.hpp"
+#include "operators/contract/offers/costs.hpp"
 #include "operators/contract/sizing.hpp"
 #include "operators/plan/path_choice.hpp"
-#include "operators/plan/paths.hpp"
-#include "operators/vulkan/column_copies.hpp"
+#include "operators/vulkan/vulkan_devices.hpp"
 
 namespace garuda::plan {
 namespace {

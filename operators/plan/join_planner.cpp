@@ -3,14 +3,20 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdint>
 #include <limits>
+#include <span>
 #include <string>
 #include <utility>
+#include <vector>
 
-#include "operators/contract/offers/join_terms.hpp"
+#include "keys/numbering/mix.hpp"
+#include "keys/samples/key_counts.hpp"
+#include "operators/contract/offers/costs.hpp"
 #include "operators/contract/sizing.hpp"
 #include "operators/plan/path_choice.hpp"
-#include "operators/plan/paths.hpp"
 
 namespace garuda::plan {
 namespace {
@@ -96,6 +102,65 @@ Result<void> check_method(contract::JoinShape const& shape, JoinOptions const& o
 
 using JoinNode = OperatorNode<contract::JoinOffer, contract::JoinShape, JoinOptions>;
 
+/// A run of a cache line or two.
+constexpr std::uint64_t kRunKeys = 16;
+
+template <class Word>
+std::vector<Word> sampled(std::span<Word const> words) {
+  if (words.size() <= kSampledKeys) return {words.begin(), words.end()};
+  std::vector<Word> keys;
+  keys.reserve(kSampledKeys);
+  auto const runs = kSampledKeys / kRunKeys;
+  auto const stride = words.size() / runs;
+  for (std::uint64_t run = 0; run < runs; ++run) {
+    auto const first = words.begin() + static_cast<std::ptrdiff_t>(run * stride);
+    keys.insert(keys.end(), first, first + kRunKeys);
+  }
+  return keys;
+}
+
+/// The content of a sample of so many keys.
+struct Sample {
+  std::uint64_t keys = 0;
+  keys::Frequencies frequencies;
+};
+
+template <class Word>
+Sample sample(std::span<Word const> words) {
+  auto const keys = sampled(words);
+  return {keys.size(), keys::KeyCounts<Word>(std::span<Word const>(keys)).frequencies()};
+}
+
+double range_of(keys::EncodedKeys const& keys) { return static_cast<double>(keys.max - keys.min) + 1; }
+
+constexpr std::size_t kPartitions = 4;
+constexpr std::uint64_t kKeysOfPartition = 2'048;
+constexpr std::uint64_t kMarks = std::uint64_t{1} << 18;
+/// Repeats that chance may put between two sides that have none: about 8 a partition are keys that share a mark.
+constexpr std::uint32_t kChance = 8;
+
+/// How many of the keys a mark finds taken.
+template <class Word>
+std::uint32_t repeats(std::span<Word const> keys) {
+  std::array<std::uint64_t, kMarks / 64> taken{};
+  std::uint32_t found = 0;
+  for (auto const key : keys) {
+    // Not the leading bits, which keys of a partition may share.
+    auto const mark = keys::mix(key) % kMarks;
+    auto& word = taken[mark / 64];
+    auto const bit = std::uint64_t{1} << mark % 64;
+    found += (word & bit) != 0 ? 1 : 0;
+    word |= bit;
+  }
+  return found;
+}
+
+std::uint32_t repeats(partition::PartitionedKeys const& side, std::size_t partition, std::uint64_t rows) {
+  auto const first = side.offsets[partition];
+  return side.key_bits == 32 ? repeats(side.keys32().subspan(first, rows))
+                             : repeats(side.keys64().subspan(first, rows));
+}
+
 }  // namespace
 
 Result<JoinPlan> plan_join(contract::JoinShape const& shape, contract::Machine const& machine,
@@ -117,6 +182,46 @@ Result<JoinPlan> plan_join(contract::JoinShape const& shape, contract::Machine c
   if (!offer.takes_whole() && !shape.is_unseen) GARUDA_TRY(size_host_memory(shape, options, offer, plan));
   if (offer.device) rates = machine.devices[*offer.device].measured;
   return result;
+}
+
+KeyStatistics sample_keys(keys::EncodedKeys const& keys) {
+  if (keys.num_rows == 0) return {};
+  auto const [sampled, found] = keys.key_bits == 32 ? sample(keys.words32()) : sample(keys.words64());
+  auto const rows = static_cast<double>(keys.num_rows);
+  auto const is_whole = sampled == keys.num_rows;
+  KeyStatistics statistics;
+  statistics.distinct = static_cast<double>(found.distinct);
+  if (!is_whole && found.heaviest == 1) {
+    statistics.distinct = rows;
+  } else if (!is_whole) {
+    // Keys that rows may have been drawn from, and those of them that rows did draw.
+    auto const drawn_from = found.drawn_from();
+    statistics.distinct = drawn_from * -std::expm1(-rows / drawn_from);
+  }
+  statistics.distinct = std::max(std::min({statistics.distinct, rows, range_of(keys)}), 1.0);
+  if (found.heaviest > 1)
+    statistics.heaviest_share = static_cast<double>(found.heaviest) / static_cast<double>(sampled);
+  return statistics;
+}
+
+std::optional<Side> less_repeated_side(partition::PartitionedKeys const& left,
+                                       partition::PartitionedKeys const& right) {
+  GARUDA_EXPECTS(left.offsets.size() == right.offsets.size() && left.key_bits == right.key_bits);
+  auto const rows_of = [](partition::PartitionedKeys const& side, std::size_t p) {
+    return side.offsets[p + 1] - side.offsets[p];
+  };
+  std::size_t const partitions = left.num_partitions();
+  auto const step = (partitions + kPartitions - 1) / kPartitions;
+  std::uint32_t of_left = 0;
+  std::uint32_t of_right = 0;
+  for (std::size_t p = 0; p < partitions; p += step) {
+    auto const rows = std::min({rows_of(left, p), rows_of(right, p), kKeysOfPartition});
+    of_left += repeats(left, p, rows);
+    of_right += repeats(right, p, rows);
+  }
+  auto const [less, more] = std::minmax({of_left, of_right});
+  if (more - less <= kChance + (less + more) / 4) return std::nullopt;
+  return of_left < of_right ? Side::left : Side::right;
 }
 
 }  // namespace garuda::plan

@@ -1,4 +1,5 @@
-// Which path runs on which device, of what the paths offer: one choice, whichever operator a node is of.
+// The paths that a query may run on, and which of them runs on which device, of all that they offer: one choice,
+// whichever operator a node is of.
 #pragma once
 
 #include <cstddef>
@@ -6,13 +7,14 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <string_view>
 #include <utility>
 
+#include "garuda/device_info.hpp"
 #include "garuda/error.hpp"
 #include "garuda/plan.hpp"
 #include "garuda/run.hpp"
 #include "operators/contract/device_set.hpp"
-#include "operators/contract/offers/machine.hpp"
 #include "operators/contract/offers/offer.hpp"
 #include "operators/contract/offers/path_row.hpp"
 
@@ -107,5 +109,21 @@ struct Chosen {
 /// check_path and requested_device; no_device, and what the path or device that was asked for says against it; usage
 /// for another device than that of the tables.
 Result<Chosen> choose_offer(Node const& node, contract::Machine const& machine);
+
+/// Chooses a device of `api`; returns its position. `request`: "auto", the best usable one by kind: discrete,
+/// integrated, virtual, other, cpu; an index, of the device or of the same GPU under another API; else a part of the
+/// name, whatever its case. Errors: no_device when none fits, naming each with its reason; usage when a name fits
+/// usable devices of different names.
+Result<std::size_t> choose_device(std::span<DeviceInfo const* const> devices, std::string_view request, DeviceApi api);
+
+/// All paths, those of this library first.
+std::span<contract::PathRow const* const> paths() noexcept;
+
+/// Adds a path of the program's own, which outlives every engine. Not safe while engines are used. Requires: no other
+/// row has its value or its name.
+void add_path(contract::PathRow const& row);
+
+/// The row of `path`, or nullptr when it is not built in.
+contract::PathRow const* find_path(Path path) noexcept;
 
 }  // namespace garuda::plan

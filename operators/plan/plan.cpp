@@ -6,7 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "operators/contract/offers/path_row.hpp"
-#include "operators/plan/paths.hpp"
+#include "operators/plan/path_choice.hpp"
 
 namespace garuda {
 namespace {

@@ -41,8 +41,8 @@ struct DeviceRates {
   // Optional: 0 where it was not measured.
   double team_upload_bytes_per_s = 0;
   double team_download_bytes_per_s = 0;
-  // What slices of small partitions come to: draws of kSmallDrawPoints points into an image of as many pixels twice,
-  // reads in as many words. Optional: 0 where it was not measured, which stands for the rates above.
+  // Rates that slices of small partitions come to: draws of kSmallDrawPoints points into an image of as many pixels
+  // twice, reads in as many words. Optional: 0 where it was not measured, which stands for the rates above.
   double small_random_points_per_s = 0;
   double small_ordered_points_per_s = 0;
   double small_random_blends_per_s = 0;

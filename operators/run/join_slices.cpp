@@ -6,10 +6,9 @@ namespace garuda::run {
 namespace {
 
 Side build_side(RowRange left, RowRange right, BuildSide build, std::optional<Side> favoured) {
-  if (build != BuildSide::automatic) return build == BuildSide::left ? Side::left : Side::right;
   auto const [less, more] = std::minmax({left.size(), right.size()});
-  if (favoured && more / 2 <= less) return *favoured;
-  return left.size() < right.size() ? Side::left : Side::right;
+  auto const smaller = left.size() < right.size() ? Side::left : Side::right;
+  return contract::build_side(build, favoured && more / 2 <= less ? *favoured : smaller);
 }
 
 }  // namespace

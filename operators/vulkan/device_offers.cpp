@@ -2,8 +2,8 @@
 
 #include <fmt/format.h>
 
-#include "operators/contract/offers/join_terms.hpp"
-#include "operators/vulkan/column_copies.hpp"
+#include "operators/contract/offers/costs.hpp"
+#include "operators/vulkan/vulkan_devices.hpp"
 
 namespace garuda::vulkan {
 namespace {
@@ -36,17 +36,23 @@ contract::GroupByOffer device_group_by_offer(Path path, contract::GroupByInquiry
   return offer;
 }
 
-contract::DeviceCut cut_join(contract::JoinInquiry const& inquiry, contract::JoinOffer& offer) {
-  auto const& shape = inquiry.shape;
+contract::DeviceCut cut_join(contract::JoinInquiry const& inquiry, contract::JoinOffer& offer, std::uint64_t slices,
+                             double slice_bytes) {
   contract::DeviceCut cut;
-  offer.chunk_rows = contract::device_chunk_rows(shape, inquiry.host);
+  offer.chunk_rows = contract::device_chunk_rows(inquiry.shape, inquiry.host);
   cut.chunk_rows = offer.chunk_rows;
   cut.radix_bits = offer.radix_bits;
   cut.lanes = offer.lanes;
-  cut.slices = slices_of(shape, offer);
-  auto const rows = (shape.left.rows + shape.right.rows) / cut.slices + 1;
-  choose_upload(inquiry, static_cast<double>(rows) * shape.key_bits / 8, offer, cut);
+  cut.slices = slices;
+  choose_upload(inquiry, slice_bytes, offer, cut);
   return cut;
+}
+
+contract::DeviceCut cut_join(contract::JoinInquiry const& inquiry, contract::JoinOffer& offer) {
+  auto const& shape = inquiry.shape;
+  auto const slices = slices_of(shape, offer);
+  auto const rows = (shape.left.rows + shape.right.rows) / slices + 1;
+  return cut_join(inquiry, offer, slices, static_cast<double>(rows) * shape.key_bits / 8);
 }
 
 contract::DeviceCut cut_group_by(contract::GroupByInquiry const& inquiry, contract::GroupByOffer& offer) {

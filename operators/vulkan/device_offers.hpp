@@ -7,7 +7,6 @@
 #include <string>
 
 #include "operators/contract/offers/costs.hpp"
-#include "operators/contract/offers/group_by_terms.hpp"
 #include "operators/contract/offers/offer.hpp"
 
 namespace garuda::vulkan {
@@ -67,6 +66,9 @@ void size_device_group_by(contract::GroupByInquiry const& inquiry, contract::Gro
 
 /// How the slices of `offer` are priced; chooses upload and chunks, where they are open, by the bytes of a slice.
 contract::DeviceCut cut_join(contract::JoinInquiry const& inquiry, contract::JoinOffer& offer);
+/// The same where there are so many slices, each of which reads so many bytes.
+contract::DeviceCut cut_join(contract::JoinInquiry const& inquiry, contract::JoinOffer& offer, std::uint64_t slices,
+                             double slice_bytes);
 /// Likewise; writes the candidate's choices, too.
 contract::DeviceCut cut_group_by(contract::GroupByInquiry const& inquiry, contract::GroupByOffer& offer);
 

@@ -40,11 +40,6 @@ Result<std::unique_ptr<contract::GroupByKernel>> GroupSliceKernel::start(
   return std::unique_ptr<contract::GroupByKernel>(std::move(kernel));
 }
 
-GroupSliceKernel::~GroupSliceKernel() {
-  // A failure to drain is a lost device: nothing runs any more, and the next call on the lane reports it.
-  (void)context_.lane().drain();
-}
-
 // Refused here, where a smaller slice is easily taken, rather than after the grouping.
 Result<void> GroupSliceKernel::check_values() const {
   auto const rows = std::uint64_t{groups_.num_rows};

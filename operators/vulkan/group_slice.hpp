@@ -52,7 +52,6 @@ class GroupSliceKernel final : public contract::GroupByKernel {
   static Result<std::unique_ptr<contract::GroupByKernel>> start(std::unique_ptr<SliceWork> work,
                                                                 contract::GroupSlice const& slice,
                                                                 contract::GroupByBackendOptions const& options);
-  ~GroupSliceKernel() override;
 
   Result<std::uint64_t> group() override;
   Result<std::span<std::uint32_t const>> heads() override;
@@ -74,6 +73,7 @@ class GroupSliceKernel final : public contract::GroupByKernel {
   std::vector<std::uint32_t> heads_;  // where they come to the host
   bool has_keys_ = false;
   vk::ArenaMark before_grouping_;
+  DrainedLane const drained_{context_.lane()};
 };
 
 /// Most rows of a slice whose keys (`key_words` u32 a row) and values (`value_words` a row) fit the buffers that a

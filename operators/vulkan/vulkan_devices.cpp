@@ -8,7 +8,6 @@
 #include <utility>
 #include <vector>
 
-#include "operators/vulkan/column_copies.hpp"
 #include "vk_runtime/device/device_traits.hpp"
 #include "vk_runtime/device/driver.hpp"
 #include "vk_runtime/device/instance.hpp"
@@ -140,6 +139,13 @@ class VulkanDevices final : public contract::ApiDevices {
   std::vector<Opened> opened_;  // after the instance: destroyed first
 };
 
+constexpr std::uint64_t kPinnedPieceBytes = std::uint64_t{32} << 20;
+constexpr std::uint32_t kPinnedThreads = 4;  // that keep the device's copies queued
+/// Bytes below which a copy takes less time than a further thread takes to start and to find its staging memory.
+constexpr std::uint64_t kLeastThreadBytes = vk::kSourcePieceBytes;
+/// Over PCIe the host writes so much in less time than a staged copy is submitted and waited for.
+constexpr std::uint64_t kMostMappedBytes = std::uint64_t{256} << 10;
+
 }  // namespace
 
 Result<VulkanDevice> open_vulkan(contract::DeviceSet& devices, std::size_t index) {
@@ -172,30 +178,85 @@ Result<std::unique_ptr<contract::ApiDevices>> find_vulkan_devices(EngineOptions 
   return std::make_unique<VulkanDevices>(std::move(instance), std::move(physical), options);
 }
 
-Result<DeviceLanes> DeviceLanes::open(vk::Device& device, DeviceLaneOptions const& options) {
-  GARUDA_EXPECTS(options.lanes > 0);
+Result<DeviceLanes> DeviceLanes::open(vk::Device& device, std::uint32_t num_lanes, Upload upload,
+                                      std::uint64_t memory_limit_bytes, char const* name) {
+  GARUDA_EXPECTS(num_lanes > 0);
   DeviceLanes opened;
   auto const available = device.memory().available_bytes();
-  auto const limit = options.device_memory_limit_bytes;
-  opened.lane_budget_bytes = (limit == 0 ? available : std::min(limit, available)) / options.lanes;
+  opened.lane_budget_bytes =
+      (memory_limit_bytes == 0 ? available : std::min(memory_limit_bytes, available)) / num_lanes;
   vk::LaneOptions lane_options;
   auto const& traits = device.traits();
-  GARUDA_TRY_ASSIGN(lane_options.transfer.mode, upload_mode(traits, options.upload));
+  GARUDA_TRY_ASSIGN(lane_options.transfer.mode, upload_mode(traits, upload));
   lane_options.reads_in_place = lane_options.transfer.mode == vk::UploadMode::import_host && traits.unified_memory;
   // What is not read in place is made, or copied, where the device reads it.
   if (lane_options.reads_in_place && traits.device_memory_mappable()) lane_options.transfer.mode = vk::UploadMode::map;
-  lane_options.name = options.name;
-  for (std::uint32_t lane = 0; lane < options.lanes; ++lane) {
+  lane_options.name = name;
+  for (std::uint32_t lane = 0; lane < num_lanes; ++lane) {
     GARUDA_TRY_ASSIGN(auto created, vk::Lane::create(device, lane_options));
     opened.lanes.push_back(std::move(created));
   }
   return opened;
 }
 
-Result<vk::Lane*> DeviceLanes::take(std::uint32_t lane) {
-  auto& own = *lanes.at(lane);
-  GARUDA_TRY(own.reset());
-  return &own;
+Upload upload_of(vk::UploadMode mode) noexcept {
+  switch (mode) {
+    case vk::UploadMode::map:
+      return Upload::map;
+    case vk::UploadMode::import_host:
+      return Upload::import;
+    case vk::UploadMode::stage:
+      break;
+  }
+  return Upload::stage;
+}
+
+vk::UploadMode mode_of(Upload upload) {
+  GARUDA_EXPECTS(upload != Upload::automatic);
+  if (upload == Upload::map) return vk::UploadMode::map;
+  return upload == Upload::import ? vk::UploadMode::import_host : vk::UploadMode::stage;
+}
+
+Result<vk::UploadMode> upload_mode(vk::DeviceTraits const& traits, Upload upload) {
+  switch (upload) {
+    case Upload::map:
+      if (!traits.device_memory_mappable()) {
+        return fail(ErrorCode::no_device, fmt::format("upload=map needs host-visible device memory: {}", traits.name));
+      }
+      return vk::UploadMode::map;
+    case Upload::stage:
+      return vk::UploadMode::stage;
+    case Upload::import:
+      if (!traits.features.external_memory_host) {
+        return fail(ErrorCode::no_device,
+                    fmt::format("upload=import needs VK_EXT_external_memory_host: {}", traits.name));
+      }
+      return vk::UploadMode::import_host;
+    case Upload::automatic:
+      break;
+  }
+  return traits.imports_in_place() ? vk::UploadMode::import_host : vk::default_upload_mode(traits);
+}
+
+Result<Upload> upload_on(vk::Device const& device, Upload asked, std::uint64_t bytes) {
+  auto const& traits = device.traits();
+  bool const is_small = bytes <= kMostMappedBytes && traits.device_memory_mappable();
+  auto const usual = is_small ? Upload::map : upload_of(vk::default_upload_mode(traits));
+  auto const upload = asked == Upload::automatic ? usual : asked;
+  GARUDA_TRY(upload_mode(traits, upload));
+  return upload;
+}
+
+Result<std::unique_ptr<vk::CopyTeam>> open_copy_team(vk::Device& device, vk::CopyDirection direction,
+                                                     ColumnCopies const& copies) {
+  GARUDA_EXPECTS(copies.threads > 0);
+  auto const most = copies.use_pinned ? std::min(copies.threads, kPinnedThreads) : copies.threads;
+  auto const threads = std::clamp<std::uint64_t>(copies.bytes / kLeastThreadBytes, 1, most);
+  auto options = vk::streaming_team(direction, static_cast<std::uint32_t>(threads), mode_of(copies.upload));
+  if (copies.use_pinned) options.piece_bytes = kPinnedPieceBytes;
+  options.transfer.use_pinned = copies.use_pinned;
+  options.wait.cancelled = copies.cancelled;
+  return vk::CopyTeam::create(device, device.graphics_queue(), options);
 }
 
 }  // namespace garuda::vulkan

@@ -3,8 +3,10 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <bit>
 #include <memory>
+#include <span>
 #include <vector>
 
 #include "keys/numbering/mix.hpp"
@@ -19,6 +21,27 @@ std::vector<std::uint32_t> random_pixels(std::uint64_t num_rows, std::uint64_t n
   for (std::uint64_t row = 0; row < num_rows; ++row)
     pixels[row] = static_cast<std::uint32_t>(keys::mix(row) % num_pixels);
   return pixels;
+}
+
+/// The image that drawing `pixels` in order must give, laid out as read_image().
+std::vector<std::uint32_t> expected_image(PointImage const& image, std::span<std::uint32_t const> pixels) {
+  auto const words = words_per_pixel(image.target);
+  std::vector<std::uint32_t> expected(image.num_pixels() * words);
+  for (std::size_t row = 0; row < pixels.size(); ++row) {
+    auto const pixel = pixels[row];
+    GARUDA_EXPECTS(pixel < image.num_pixels());
+    if (image.target == PointTarget::add) {
+      ++expected[pixel];
+    } else {
+      expected[std::size_t{pixel} * words] = static_cast<std::uint32_t>(row + 1);
+      expected[std::size_t{pixel} * words + 1] = pixel;
+    }
+  }
+  // A float that counts in ones stops at 2^24: the next odd number rounds back to it.
+  constexpr std::uint32_t kLargestCount = 1U << 24;
+  if (image.target == PointTarget::add)
+    for (auto& word : expected) word = std::bit_cast<std::uint32_t>(static_cast<float>(std::min(word, kLargestCount)));
+  return expected;
 }
 
 class PointDraws : public ::testing::Test {

@@ -11,7 +11,7 @@
 #include <variant>
 
 #include "operators/compute/join/compute_join.hpp"
-#include "operators/compute/join/match_estimate.hpp"
+#include "operators/compute/join/indexed_join.hpp"
 #include "operators/compute/join/resident_join.hpp"
 #include "operators/compute/join/rows_join.hpp"
 #include "tests/compute/compute_device.hpp"
@@ -64,7 +64,7 @@ class ComputeJoin : public testing::ComputeDeviceTest {
     options.tuning.method = method;
     options.key_bits = join_case.key_bits;
     succeed(lane_->reset());
-    auto kernel = start_slice({lane_.get(), &store(), &tuning, &options, std::uint64_t{1} << 31}, problem.slice());
+    auto kernel = start_slice({*lane_, std::uint64_t{1} << 31}, store(), tuning, options, problem.slice());
     ASSERT_TRUE(kernel) << kernel.error().describe();
     problem.expect_solved_by(**kernel, piece);
   }
@@ -299,7 +299,8 @@ class ResidentJoinTest : public testing::ComputeDeviceTest {
     // The join runs twice: nothing of the first run may be left over.
     for (int run = 0; run < 2; ++run) {
       succeed(join.record(lane.context()));
-      auto const result = value_of(join.finish(lane.context()));
+      succeed(join.finish(lane.context()));
+      auto const& result = join.result();
       ASSERT_EQ(result.rows, expected.size());
       std::vector<Row> rows(result.rows);
       auto const take = [&](vk::Buffer const& buffer, std::uint32_t words) {
@@ -308,9 +309,9 @@ class ResidentJoinTest : public testing::ComputeDeviceTest {
           rows[i].insert(rows[i].end(), column.begin() + static_cast<std::ptrdiff_t>(i * words),
                          column.begin() + static_cast<std::ptrdiff_t>((i + 1) * words));
       };
-      take(*result.keys, left.key_words);
-      for (std::size_t c = 0; c < result.left.size(); ++c) take(*result.left[c], left.column_words[c]);
-      for (std::size_t c = 0; c < result.right.size(); ++c) take(*result.right[c], right.column_words[c]);
+      take(result.keys, left.key_words);
+      for (std::size_t c = 0; c < result.left.size(); ++c) take(result.left[c], left.column_words[c]);
+      for (std::size_t c = 0; c < result.right.size(); ++c) take(result.right[c], right.column_words[c]);
       std::ranges::sort(rows);
       ASSERT_EQ(rows, expected);
     }

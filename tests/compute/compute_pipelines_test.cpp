@@ -7,9 +7,9 @@
 
 #include "operators/compute/condition_join/condition_join.hpp"
 #include "operators/compute/group_by/column_group_by.hpp"
+#include "operators/compute/group_by/compute_group_by.hpp"
 #include "operators/compute/group_by/device_keys.hpp"
 #include "operators/compute/group_by/resident_group_by.hpp"
-#include "operators/compute/group_by/slice_states.hpp"
 #include "operators/compute/join/resident_join.hpp"
 #include "operators/compute/primitives/device_primitives.hpp"
 #include "operators/compute/strings/device_strings.hpp"

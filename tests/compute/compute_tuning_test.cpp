@@ -1,5 +1,5 @@
 // How compute passes are cut to devices, from their traits alone.
-#include "operators/compute/primitives/compute_tuning.hpp"
+#include "operators/compute/primitives/compute_context.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -11,7 +11,6 @@
 #include "core/os/environment.hpp"
 #include "operators/cuda/cuda_device.hpp"
 #include "operators/plan/path_choice.hpp"
-#include "operators/plan/paths.hpp"
 #include "tests/engine/fake_device.hpp"
 
 namespace garuda::cuda {

@@ -172,9 +172,8 @@ TEST_F(DeviceStrings, StringsInSeveralPieces) {
 TEST_F(DeviceStrings, RangesOfManyBytesAreHalved) {
   auto const table = shapes_table(300, StringLayout::utf8, 3);
   auto const there = upload(table);
-  auto const& open = there.state().device.open;
   Control const control;
-  auto const lane = compute::ComputeLane::open(*open.device, *open.pipelines, control, nullptr).value();
+  auto const lane = compute::ComputeLane::open(there.state().device.open, control).value();
   auto const columns = device::all_columns(there.state());
   auto download = device::StringDownload::create(lane->context(), there.state(), columns, 300).value();
   std::uint64_t rows = 300;

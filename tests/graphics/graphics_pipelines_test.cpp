@@ -5,8 +5,8 @@
 #include <set>
 #include <vector>
 
-#include "operators/graphics/group_by/group_by_pipelines.hpp"
-#include "operators/graphics/join/join_pipelines.hpp"
+#include "operators/graphics/group_by/group_context.hpp"
+#include "operators/graphics/join/kernel_context.hpp"
 #include "tests/graphics/graphics_device.hpp"
 #include "tests/graphics/pipeline_figures.hpp"
 

@@ -18,11 +18,9 @@ class PrefixSumTest : public testing::GraphicsKernelTest {
   static void expect_sums(std::vector<std::uint32_t> const& counts) {
     auto lane = vk::Lane::create(device(), {});
     ASSERT_TRUE(lane) << lane.error().describe();
-    JoinPipelines pipelines(store(), 1);
     vulkan::Submissions submissions(**lane, nullptr, nullptr);
-    JoinTuning const tuning;
-    auto const limits = graphics_limits(device().traits(), tuning).value();
-    KernelContext context(**lane, pipelines, submissions, limits, tuning, std::uint64_t{1} << 30);
+    auto const limits = graphics_limits(device().traits(), {}).value();
+    KernelContext context(**lane, store(), 1, submissions, limits, std::uint64_t{1} << 30);
     auto const size = static_cast<std::uint32_t>(counts.size());
 
     auto const bytes = std::as_bytes(std::span(counts));

@@ -1,5 +1,5 @@
 // How work is cut into submissions, without any.
-#include "operators/vulkan/submissions.hpp"
+#include "operators/vulkan/pass_context.hpp"
 
 #include <gtest/gtest.h>
 

@@ -2,7 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "operators/contract/key_span.hpp"
-#include "operators/group_by/group_keys_slice.hpp"
+#include "operators/group_by/group_by.hpp"
 #include "operators/group_by/group_states.hpp"
 #include "operators/plan/group_by_planner.hpp"
 #include "tests/engine/fake_device.hpp"

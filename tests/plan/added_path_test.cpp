@@ -8,7 +8,7 @@
 
 #include "garuda/engine.hpp"
 #include "operators/contract/offers/path_row.hpp"
-#include "operators/plan/paths.hpp"
+#include "operators/plan/path_choice.hpp"
 #include "tests/plan/test_path/test_path.hpp"
 #include "tests/reference/reference_join.hpp"
 #include "tests/unwrap.hpp"

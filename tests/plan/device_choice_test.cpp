@@ -1,5 +1,5 @@
 // The device that a caller's words mean.
-#include "operators/plan/device_choice.hpp"
+#include "operators/plan/path_choice.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cstdint>
 
-#include "operators/contract/offers/group_by_terms.hpp"
+#include "operators/contract/offers/costs.hpp"
 #include "operators/plan/group_by_planner.hpp"
 #include "tests/plan/planner_shapes.hpp"
 #include "tests/plan/recorded_machine.hpp"

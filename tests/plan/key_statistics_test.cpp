@@ -1,4 +1,4 @@
-#include "operators/plan/key_statistics.hpp"
+#include "operators/plan/join_planner.hpp"
 
 #include <gtest/gtest.h>
 

@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <utility>
 
-#include "operators/placement/streamed_costs.hpp"
+#include "operators/placement/whole_offer.hpp"
 #include "operators/plan/join_planner.hpp"
 #include "tests/plan/planner_shapes.hpp"
 #include "tests/plan/recorded_machine.hpp"

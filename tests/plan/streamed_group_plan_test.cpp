@@ -11,7 +11,7 @@
 
 #include "keys/numbering/mix.hpp"
 #include "operators/group_by/group_by.hpp"
-#include "operators/placement/streamed_costs.hpp"
+#include "operators/placement/whole_offer.hpp"
 #include "operators/plan/group_by_planner.hpp"
 #include "operators/plan/path_choice.hpp"
 #include "tests/engine/fake_device.hpp"

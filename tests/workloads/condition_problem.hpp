@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "operators/contract/condition_kernel.hpp"
+#include "operators/contract/join_kernel.hpp"
 #include "operators/contract/join_kind.hpp"
 
 namespace garuda::testing {

@@ -10,7 +10,8 @@
 #include "operators/compute/condition_join/condition_program.hpp"
 #include "operators/compute/primitives/compute_context.hpp"
 #include "operators/contract/join_kind.hpp"
-#include "operators/vulkan/submissions.hpp"
+#include "operators/contract/sizing.hpp"
+#include "operators/vulkan/pass_context.hpp"
 #include "operators/vulkan/vulkan_devices.hpp"
 #include "shaders/compute/conditions/nested_join_layout.h"
 
@@ -60,33 +61,23 @@ struct SideRows {
   }
 };
 
-/// Resources that kernels of one join share.
-struct JoinResources {
-  vk::PipelineStore* pipelines = nullptr;
-  ComputeTuning const* tuning = nullptr;
-  contract::BackendOptions const* options = nullptr;
-  expr::PairCondition const* condition = nullptr;
-  expr::ConditionParts const* parts = nullptr;
-  std::uint64_t memory_budget_bytes = 0;  ///< of a lane
+/// The condition of one join, which its kernels share.
+struct JoinCondition {
+  expr::PairCondition const& condition;
+  expr::ConditionParts parts;
 };
 
 class Kernel final : public contract::JoinKernel {
  public:
-  Kernel(JoinResources const& join, vk::Lane& lane, contract::ConditionSlice const& slice)
+  Kernel(JoinCondition const& join, vulkan::OwnLane const& own, vk::PipelineStore& pipelines,
+         ComputeTuning const& tuning, contract::BackendOptions const& options, contract::ConditionSlice const& slice)
       : join_(join),
         slice_(slice),
-        lane_(lane),
-        submissions_(lane, join.options->control, join.options->stats),
-        context_(lane, *join.pipelines, submissions_, *join.tuning, join.memory_budget_bytes) {
-    bool const left_is_larger = slice.left.rows > slice.right.rows;
-    probe_side_ = left_is_larger ? Side::left : Side::right;
-    if (join.options->tuning.build == BuildSide::left) probe_side_ = Side::right;
-    if (join.options->tuning.build == BuildSide::right) probe_side_ = Side::left;
-  }
-
-  ~Kernel() override {
-    // A failure to drain is a lost device: nothing runs any more, and the next call on the lane reports it.
-    (void)lane_.drain();
+        lane_(own.lane),
+        submissions_(lane_, options.control, options.stats),
+        context_(lane_, pipelines, submissions_, tuning, own.budget_bytes) {
+    auto const smaller = slice.left.rows > slice.right.rows ? Side::right : Side::left;
+    probe_side_ = other_side(contract::build_side(options.tuning.build, smaller));
   }
 
   Result<void> start();
@@ -95,9 +86,9 @@ class Kernel final : public contract::JoinKernel {
   Result<contract::MarkBitmap> mark(Side side) override;
 
  private:
-  bool is_empty() const { return join_.parts->is_never || left_.rows == 0 || right_.rows == 0; }
+  bool is_empty() const { return join_.parts.is_never || left_.rows == 0 || right_.rows == 0; }
   /// Whether all rows that may match do match.
-  bool is_product() const { return join_.parts->cross.empty() && join_.parts->rest.empty(); }
+  bool is_product() const { return join_.parts.cross.empty() && join_.parts.rest.empty(); }
   SideRows& rows_of(Side side) { return side == Side::left ? left_ : right_; }
   Result<void> upload(Side side, std::vector<SideWords> words);
   Result<void> upload_column(SideRows& rows, Side side, SideWords const& words);
@@ -107,7 +98,7 @@ class Kernel final : public contract::JoinKernel {
   Result<void> load_window(std::uint64_t first);
   contract::RowPair product_pair(std::uint64_t position) const;
 
-  JoinResources join_;
+  JoinCondition const& join_;
   contract::ConditionSlice slice_;
   vk::Lane& lane_;
   vulkan::Submissions submissions_;
@@ -117,9 +108,9 @@ class Kernel final : public contract::JoinKernel {
   SideRows right_;
   std::array<std::optional<std::vector<std::uint32_t>>, 2> counts_;  // of a side's rows, once known
   std::vector<std::uint64_t> firsts_;                                // of the probe rows' pairs, then all of them
-  std::uint64_t window_first_ = 0;                                   // of the pairs that are on the host
-  std::vector<std::uint32_t> window_probe_;
-  std::vector<std::uint32_t> window_build_;
+  contract::PairWindow window_;
+  std::array<std::vector<std::uint32_t>, 2> window_rows_;  // by side
+  vulkan::DrainedLane const drained_{lane_};
 };
 
 /// Uploads what the condition reads of both sides; waits for none of it.
@@ -128,11 +119,11 @@ Result<void> Kernel::start() {
     auto& rows = rows_of(side);
     auto const& span = slice_.of(side);
     rows.span_rows = span.rows;
-    rows.chosen = expr::rows_that_may_match(*join_.condition, *join_.parts, side, span.first, span.rows);
+    rows.chosen = expr::rows_that_may_match(join_.condition, join_.parts, side, span.first, span.rows);
     rows.rows = rows.chosen ? rows.chosen->size() : span.rows;
   }
   if (is_empty() || is_product()) return {};
-  ConditionProgram const program(*join_.condition, *join_.parts, probe_side_);
+  ConditionProgram const program(join_.condition, join_.parts, probe_side_);
   for (auto const side : {Side::left, Side::right}) GARUDA_TRY(upload(side, program.read(side)));
   return {};
 }
@@ -146,7 +137,7 @@ Result<void> Kernel::upload(Side side, std::vector<SideWords> words) {
 }
 
 Result<void> Kernel::upload_column(SideRows& rows, Side side, SideWords const& words) {
-  expr::ColumnWords const column(join_.condition->of(side)[words.column], slice_.of(side).first);
+  expr::ColumnWords const column(join_.condition.of(side)[words.column], slice_.of(side).first);
   bool const is_wide = column.is_wide() && !words.is_validity;
   std::span<std::byte const> bytes;
   if (!rows.chosen && !words.is_validity) {
@@ -198,7 +189,7 @@ Result<shaders::NestedCondition> Kernel::condition_of(ConditionProgram const& pr
 
 /// The number of matches of each row of a side that may match.
 Result<std::vector<std::uint32_t>> Kernel::count_matches(Side probe) {
-  ConditionProgram const program(*join_.condition, *join_.parts, probe);
+  ConditionProgram const program(join_.condition, join_.parts, probe);
   auto const num_probe = rows_of(probe).rows;
   auto const num_build = rows_of(other_side(probe)).rows;
   GARUDA_TRY_ASSIGN(auto const counts, context_.device_buffer(num_probe * 4, "matches of rows"));
@@ -261,7 +252,7 @@ Result<void> Kernel::load_window(std::uint64_t first) {
   GARUDA_TRY(context_.upload(rows, 0, bytes));
   GARUDA_TRY_ASSIGN(auto const probe, context_.device_buffer(capacity * 4, "probe rows of pairs"));
   GARUDA_TRY_ASSIGN(auto const build, context_.device_buffer(capacity * 4, "build rows of pairs"));
-  ConditionProgram const program(*join_.condition, *join_.parts, probe_side_);
+  ConditionProgram const program(join_.condition, join_.parts, probe_side_);
   vk::Buffer steps;
   shaders::NestedPairsPush push{};
   GARUDA_TRY_ASSIGN(push.condition, condition_of(program, steps));
@@ -284,14 +275,15 @@ Result<void> Kernel::load_window(std::uint64_t first) {
                                  taken * num_build / kPairsOfItem, row > 0));
   }
   GARUDA_TRY(context_.order_all(vulkan::phase::kProbe));
-  window_first_ = first;
-  auto const load = [&](vk::Buffer const& column, std::vector<std::uint32_t>& window) {
+  for (auto const side : {Side::left, Side::right}) {
+    auto& window = window_rows_[static_cast<std::size_t>(side)];
     window.resize(capacity);
-    return context_.download(column, std::as_writable_bytes(std::span(window)));
-  };
-  GARUDA_TRY(load(probe, window_probe_));
-  GARUDA_TRY(load(build, window_build_));
-  if (join_.options->stats != nullptr) join_.options->stats->add_counter("windows", 1);
+    GARUDA_TRY(context_.download(side == probe_side_ ? probe : build, std::as_writable_bytes(std::span(window))));
+    if (auto const& rows = rows_of(side); rows.chosen)
+      for (auto& row : window) row = rows.row(row);
+  }
+  window_ = {first, window_rows_[0], window_rows_[1]};
+  submissions_.add_counter("windows", 1);
   return {};
 }
 
@@ -307,23 +299,7 @@ Result<void> Kernel::pairs(std::uint64_t first, std::span<contract::RowPair> out
     for (std::size_t i = 0; i < out.size(); ++i) out[i] = product_pair(first + i);
     return {};
   }
-  auto const& probe = rows_of(probe_side_);
-  auto const& build = rows_of(other_side(probe_side_));
-  for (std::size_t done = 0; done < out.size();) {
-    auto const position = first + done;
-    bool const is_here = position >= window_first_ && position - window_first_ < window_probe_.size();
-    if (!is_here) GARUDA_TRY(load_window(position));
-    auto const offset = position - window_first_;
-    auto const taken = std::min<std::uint64_t>(window_probe_.size() - offset, out.size() - done);
-    for (std::uint64_t i = 0; i < taken; ++i) {
-      auto const probe_row = probe.row(window_probe_[offset + i]);
-      auto const build_row = build.row(window_build_[offset + i]);
-      out[done + i] =
-          probe_side_ == Side::left ? contract::RowPair{probe_row, build_row} : contract::RowPair{build_row, probe_row};
-    }
-    done += taken;
-  }
-  return {};
+  return contract::read_pairs(window_, first, out, [&](std::uint64_t position) { return load_window(position); });
 }
 
 Result<contract::MarkBitmap> Kernel::mark(Side side) {
@@ -347,51 +323,26 @@ Result<contract::MarkBitmap> Kernel::mark(Side side) {
   return bitmap;
 }
 
-class Backend final : public contract::ConditionBackend {
- public:
-  static Result<std::unique_ptr<contract::ConditionBackend>> open(vk::Device& device, vk::PipelineStore& pipelines,
-                                                                  contract::BackendOptions const& options,
-                                                                  expr::PairCondition const& condition) {
-    GARUDA_EXPECTS(options.lanes > 0);
-    std::unique_ptr<Backend> backend(new Backend(pipelines, options, condition));
-    if (!fits_passes(backend->parts_))
-      return fail(ErrorCode::usage, "the condition keeps more results at a time than the compute path's passes do");
-    GARUDA_TRY_ASSIGN(backend->tuning_, compute_tuning(device.traits()));
-    GARUDA_TRY_ASSIGN(backend->lanes_,
-                      vulkan::DeviceLanes::open(device, {options.lanes, options.tuning.upload,
-                                                         options.device_memory_limit_bytes, "compute join lane"}));
-    return std::unique_ptr<contract::ConditionBackend>(std::move(backend));
-  }
-
-  Result<std::unique_ptr<contract::JoinKernel>> begin(contract::ConditionSlice const& slice,
-                                                      std::uint32_t lane) override {
-    GARUDA_EXPECTS(slice.left.rows <= contract::kMaxPassRows && slice.right.rows <= contract::kMaxPassRows);
-    GARUDA_TRY_ASSIGN(auto* const own, lanes_.take(lane));
-    auto kernel = std::make_unique<Kernel>(
-        JoinResources{&pipelines_, &tuning_, &options_, &condition_, &parts_, lanes_.lane_budget_bytes}, *own, slice);
-    GARUDA_TRY(kernel->start());
-    return std::unique_ptr<contract::JoinKernel>(std::move(kernel));
-  }
-
- private:
-  Backend(vk::PipelineStore& pipelines, contract::BackendOptions const& options, expr::PairCondition const& condition)
-      : pipelines_(pipelines), options_(options), condition_(condition), parts_(expr::parts_of(condition)) {}
-
-  vk::PipelineStore& pipelines_;
-  contract::BackendOptions options_;
-  expr::PairCondition const& condition_;
-  expr::ConditionParts parts_;
-  ComputeTuning tuning_;
-  vulkan::DeviceLanes lanes_;
-};
-
 }  // namespace
 
 Result<std::unique_ptr<contract::ConditionBackend>> open_compute_condition_join(vk::Device& device,
                                                                                 vk::PipelineStore& pipelines,
                                                                                 contract::BackendOptions const& options,
                                                                                 expr::PairCondition const& condition) {
-  return Backend::open(device, pipelines, options, condition);
+  using Backend = vulkan::LaneBackend<contract::ConditionBackend, contract::JoinKernel, contract::ConditionSlice,
+                                      contract::BackendOptions>;
+  JoinCondition const join{condition, expr::parts_of(condition)};
+  if (!fits_passes(join.parts))
+    return fail(ErrorCode::usage, "the condition keeps more results at a time than the compute path's passes do");
+  GARUDA_TRY_ASSIGN(auto const tuning, compute_tuning(device.traits()));
+  return Backend::open(device, options, "compute join lane",
+                       [&pipelines, tuning, join](auto const& own, auto const& given,
+                                                  auto const& slice) -> Result<std::unique_ptr<contract::JoinKernel>> {
+                         GARUDA_EXPECTS(std::max(slice.left.rows, slice.right.rows) <= contract::kMaxPassRows);
+                         auto kernel = std::make_unique<Kernel>(join, own, pipelines, tuning, given, slice);
+                         GARUDA_TRY(kernel->start());
+                         return std::unique_ptr<contract::JoinKernel>(std::move(kernel));
+                       });
 }
 
 std::uint64_t compute_condition_join_bytes(expr::PairCondition const& condition, std::uint64_t left_rows,

@@ -5,8 +5,8 @@
 #include <memory>
 
 #include "garuda/error.hpp"
-#include "operators/compute/primitives/compute_tuning.hpp"
-#include "operators/contract/condition_kernel.hpp"
+#include "operators/compute/primitives/compute_context.hpp"
+#include "operators/contract/join_kernel.hpp"
 #include "vk_runtime/pipelines.hpp"
 
 namespace garuda::vk {

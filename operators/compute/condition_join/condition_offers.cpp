@@ -6,9 +6,9 @@
 
 #include "operators/compute/condition_join/condition_join.hpp"
 #include "operators/compute/condition_join/condition_program.hpp"
-#include "operators/contract/offers/join_terms.hpp"
-#include "operators/vulkan/column_copies.hpp"
+#include "operators/contract/offers/costs.hpp"
 #include "operators/vulkan/device_offers.hpp"
+#include "operators/vulkan/vulkan_devices.hpp"
 
 namespace garuda::compute {
 namespace {
@@ -47,18 +47,10 @@ double uploaded_bytes(contract::JoinShape const& shape) {
 
 contract::DeviceCut cut_slices(contract::JoinInquiry const& inquiry, contract::JoinOffer& offer) {
   auto const& shape = inquiry.shape;
-  contract::DeviceCut cut;
-  offer.chunk_rows = contract::device_chunk_rows(shape, inquiry.host);
-  cut.chunk_rows = offer.chunk_rows;
-  cut.lanes = offer.lanes;
-  cut.slices = std::max<std::uint64_t>(contract::slices_for(shape.left.rows, offer.slice_rows) *
-                                           contract::slices_for(shape.right.rows, offer.slice_rows),
-                                       1);
-  if (offer.tuning.upload == Upload::automatic)
-    offer.tuning.upload = vulkan::upload_of(contract::cheapest_upload(
-        inquiry.facts().rates(), *inquiry.facts().vulkan, uploaded_bytes(shape) / static_cast<double>(cut.slices)));
-  cut.upload = vulkan::mode_of(offer.tuning.upload);
-  return cut;
+  auto const slices = std::max<std::uint64_t>(contract::slices_for(shape.left.rows, offer.slice_rows) *
+                                                  contract::slices_for(shape.right.rows, offer.slice_rows),
+                                              1);
+  return vulkan::cut_join(inquiry, offer, slices, uploaded_bytes(shape) / static_cast<double>(slices));
 }
 
 contract::PhaseCosts costs_of(contract::JoinInquiry const& inquiry, contract::DeviceCut const& cut,

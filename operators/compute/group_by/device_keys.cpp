@@ -77,9 +77,7 @@ Result<void> RowGroups::enter_rows(ComputeContext& context) {
     GARUDA_TRY(
         context.dispatch_each(vulkan::phase::kHash, enter_shape(keys_.key_words, address_.direct), push, keys_.rows));
     if (address_.direct) return {};
-    std::uint32_t lost = 0;
-    GARUDA_TRY(context.order_all(vulkan::phase::kHash));
-    GARUDA_TRY(context.read_back(vulkan::phase::kHash, lost_, 0, std::as_writable_bytes(std::span(&lost, 1))));
+    GARUDA_TRY_ASSIGN(auto const lost, context.read_value<std::uint32_t>(vulkan::phase::kHash, lost_));
     if (lost == 0) return {};
   }
   return fail(ErrorCode::limit_exceeded,

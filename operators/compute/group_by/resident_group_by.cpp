@@ -370,9 +370,7 @@ Result<void> ResidentGroupBy::grow(ComputeContext& context, std::uint64_t groups
 Result<ResidentGroups> ResidentGroupBy::finish(ComputeContext& context) {
   ResidentGroups result;
   while (true) {
-    shaders::GroupedState state{};
-    GARUDA_TRY(context.order_all(kCollectPhase));
-    GARUDA_TRY(context.read_back(kCollectPhase, state_, 0, std::as_writable_bytes(std::span(&state, 1))));
+    GARUDA_TRY_ASSIGN(auto const state, context.read_value<shaders::GroupedState>(kCollectPhase, state_));
     result.groups = state.groups;
     if (state.incomplete == 0) break;
     GARUDA_TRY(grow(context, state.groups));

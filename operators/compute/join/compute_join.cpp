@@ -14,8 +14,9 @@
 #include "operators/compute/join/rows_join.hpp"
 #include "operators/compute/primitives/compute_context.hpp"
 #include "operators/compute/primitives/radix_side.hpp"
-#include "operators/contract/pair_window.hpp"
-#include "operators/vulkan/submissions.hpp"
+#include "operators/contract/join_kernel.hpp"
+#include "operators/contract/sizing.hpp"
+#include "operators/vulkan/pass_context.hpp"
 #include "operators/vulkan/vulkan_devices.hpp"
 #include "partition/radix_partition.hpp"
 
@@ -105,22 +106,16 @@ Result<PartitionedSide> ScatteredSlice::side(ComputeContext& context, Side side)
 
 class SliceKernel final : public contract::JoinKernel {
  public:
-  SliceKernel(SliceResources const& resources, contract::JoinSlice const& slice)
+  SliceKernel(vulkan::OwnLane const& own, vk::PipelineStore& pipelines, ComputeTuning const& tuning,
+              contract::BackendOptions const& options, contract::JoinSlice const& slice)
       : slice_(slice),
-        options_(*resources.options),
-        lane_(*resources.lane),
+        options_(options),
+        lane_(own.lane),
         submissions_(lane_, options_.control, options_.stats),
-        context_(lane_, *resources.pipelines, submissions_, *resources.tuning, resources.memory_budget_bytes) {
+        context_(lane_, pipelines, submissions_, tuning, own.budget_bytes) {
     GARUDA_EXPECTS(larger_side(slice) <= contract::kMaxPassRows);
-    bool const left_is_smaller = slice_.left.size() <= slice_.right.size();
-    build_side_ = left_is_smaller ? Side::left : Side::right;
-    if (options_.tuning.build == BuildSide::left) build_side_ = Side::left;
-    if (options_.tuning.build == BuildSide::right) build_side_ = Side::right;
-  }
-
-  ~SliceKernel() override {
-    // A failure to drain is a lost device: nothing runs any more, and the next call on the lane reports it.
-    (void)lane_.drain();
+    auto const smaller = slice_.left.size() <= slice_.right.size() ? Side::left : Side::right;
+    build_side_ = contract::build_side(options_.tuning.build, smaller);
   }
 
   Result<void> start();
@@ -157,6 +152,7 @@ class SliceKernel final : public contract::JoinKernel {
   contract::PairWindow window_;
   std::vector<std::uint32_t> left_room_;  // of windows that come to the host
   std::vector<std::uint32_t> right_room_;
+  vulkan::DrainedLane const drained_{lane_};
 };
 
 Result<DeviceRows> SliceKernel::upload(contract::KeySpan const& keys, vk::Buffer& buffer, char const* name) {
@@ -208,15 +204,16 @@ Result<void> SliceKernel::start() {
 
 /// Brings the pairs from `first` on to the host, as many as one download takes.
 Result<void> SliceKernel::load_window(std::uint64_t first) {
-  GARUDA_TRY_ASSIGN(auto const joined, join_->finish(context_));
+  GARUDA_TRY(join_->finish(context_));
+  auto const& joined = join_->result();
   auto const rows = std::min(joined.rows - first, kWindowPairs);
   window_.first = first;
   auto const load = [&](vk::Buffer const& column, std::vector<std::uint32_t>& room) {
     return context_.read(column, first * sizeof(std::uint32_t), rows, room);
   };
-  GARUDA_TRY_ASSIGN(window_.left, load(*joined.left[0], left_room_));
-  GARUDA_TRY_ASSIGN(window_.right, load(*joined.right[0], right_room_));
-  if (options_.stats != nullptr) options_.stats->add_counter("windows", 1);
+  GARUDA_TRY_ASSIGN(window_.left, load(joined.left[0], left_room_));
+  GARUDA_TRY_ASSIGN(window_.right, load(joined.right[0], right_room_));
+  submissions_.add_counter("windows", 1);
   return {};
 }
 
@@ -266,39 +263,13 @@ Result<void> SliceKernel::add_marks(Side side, contract::RowMarks& marks, std::u
   return {};
 }
 
-class ComputeBackend final : public contract::JoinBackend {
- public:
-  static Result<std::unique_ptr<contract::JoinBackend>> open(vk::Device& device, vk::PipelineStore& pipelines,
-                                                             contract::BackendOptions const& options) {
-    GARUDA_EXPECTS(options.lanes > 0 && (options.key_bits == 32 || options.key_bits == 64));
-    std::unique_ptr<ComputeBackend> backend(new ComputeBackend(pipelines, options));
-    GARUDA_TRY_ASSIGN(backend->tuning_, compute_tuning(device.traits()));
-    GARUDA_TRY_ASSIGN(backend->lanes_,
-                      vulkan::DeviceLanes::open(device, {options.lanes, options.tuning.upload,
-                                                         options.device_memory_limit_bytes, "compute join lane"}));
-    return std::unique_ptr<contract::JoinBackend>(std::move(backend));
-  }
-
-  Result<std::unique_ptr<contract::JoinKernel>> begin(contract::JoinSlice const& slice, std::uint32_t lane) override {
-    GARUDA_TRY_ASSIGN(auto* const own, lanes_.take(lane));
-    return start_slice({own, &pipelines_, &tuning_, &options_, lanes_.lane_budget_bytes}, slice);
-  }
-
- private:
-  ComputeBackend(vk::PipelineStore& pipelines, contract::BackendOptions const& options)
-      : pipelines_(pipelines), options_(options) {}
-
-  vk::PipelineStore& pipelines_;
-  contract::BackendOptions options_;
-  ComputeTuning tuning_;
-  vulkan::DeviceLanes lanes_;
-};
-
 }  // namespace
 
-Result<std::unique_ptr<contract::JoinKernel>> start_slice(SliceResources const& resources,
+Result<std::unique_ptr<contract::JoinKernel>> start_slice(vulkan::OwnLane const& own, vk::PipelineStore& pipelines,
+                                                          ComputeTuning const& tuning,
+                                                          contract::BackendOptions const& options,
                                                           contract::JoinSlice const& slice) {
-  auto kernel = std::make_unique<SliceKernel>(resources, slice);
+  auto kernel = std::make_unique<SliceKernel>(own, pipelines, tuning, options, slice);
   GARUDA_TRY(kernel->start());
   return std::unique_ptr<contract::JoinKernel>(std::move(kernel));
 }
@@ -323,7 +294,14 @@ std::uint64_t compute_join_bytes(std::uint64_t left_rows, std::uint64_t right_ro
 
 Result<std::unique_ptr<contract::JoinBackend>> open_compute_join(vk::Device& device, vk::PipelineStore& pipelines,
                                                                  contract::BackendOptions const& options) {
-  return ComputeBackend::open(device, pipelines, options);
+  GARUDA_EXPECTS(options.key_bits == 32 || options.key_bits == 64);
+  using Backend =
+      vulkan::LaneBackend<contract::JoinBackend, contract::JoinKernel, contract::JoinSlice, contract::BackendOptions>;
+  GARUDA_TRY_ASSIGN(auto const tuning, compute_tuning(device.traits()));
+  return Backend::open(device, options, "compute join lane",
+                       [&pipelines, tuning](auto const& own, auto const&... what) {
+                         return start_slice(own, pipelines, tuning, what...);
+                       });
 }
 
 }  // namespace garuda::compute

@@ -5,31 +5,20 @@
 #include <memory>
 
 #include "garuda/error.hpp"
-#include "operators/compute/primitives/compute_tuning.hpp"
+#include "operators/compute/primitives/compute_context.hpp"
 #include "operators/contract/join_kernel.hpp"
-
-namespace garuda::vk {
-class Device;
-class Lane;
-class PipelineStore;
-}  // namespace garuda::vk
+#include "operators/vulkan/vulkan_devices.hpp"
 
 namespace garuda::compute {
 
-/// Resources that the kernel of a slice borrows from its backend, and which outlive it.
-struct SliceResources {
-  vk::Lane* lane = nullptr;
-  vk::PipelineStore* pipelines = nullptr;
-  ComputeTuning const* tuning = nullptr;
-  contract::BackendOptions const* options = nullptr;
-  std::uint64_t memory_budget_bytes = 0;  ///< of the lane
-};
-
-/// Starts on a slice, by options->tuning.method (automatic: partitioned): its keys go up and are joined as resident
+/// Starts on a slice, by options.tuning.method (automatic: partitioned): its keys go up and are joined as resident
 /// tables are, with row numbers as the result; waits for none of it. Pairs are found once and stay on the device, rows
-/// that have a match are looked up in an index of the other side. `slice`'s keys outlive the kernel. Errors: those of
-/// JoinKernel; limit_exceeded of `pairs`, too, for many more pairs than rows, of which a smaller slice has fewer.
-Result<std::unique_ptr<contract::JoinKernel>> start_slice(SliceResources const& resources,
+/// that have a match are looked up in an index of the other side. The arguments outlive the kernel, as do the slice's
+/// keys. Errors: those of JoinKernel; limit_exceeded of `pairs`, too, for many more pairs than rows, of which a smaller
+/// slice has fewer.
+Result<std::unique_ptr<contract::JoinKernel>> start_slice(vulkan::OwnLane const& own, vk::PipelineStore& pipelines,
+                                                          ComputeTuning const& tuning,
+                                                          contract::BackendOptions const& options,
                                                           contract::JoinSlice const& slice);
 
 /// Opens the compute path for one join: a lane of the device for each of `options.lanes`, with its own memory, command

@@ -107,9 +107,7 @@ Result<bool> KeyBitmap::set_unique_keys(ComputeContext& context, BitmapRows cons
   GARUDA_TRY_ASSIGN(auto const repeats, context.device_buffer(sizeof(std::uint32_t), "repeated keys"));
   GARUDA_TRY(context.fill(kSetBitsPhase, repeats, 0));
   GARUDA_TRY(record_keys(context, rows, repeats.address()));
-  GARUDA_TRY(context.order_all(kSetBitsPhase));
-  std::uint32_t found = 0;
-  GARUDA_TRY(context.read_back(kSetBitsPhase, repeats, 0, std::as_writable_bytes(std::span(&found, 1))));
+  GARUDA_TRY_ASSIGN(auto const found, context.read_value<std::uint32_t>(kSetBitsPhase, repeats));
   return found == 0;
 }
 

@@ -5,9 +5,9 @@
 #include <optional>
 #include <vector>
 
-#include "operators/compute/primitives/chunk_table.hpp"
 #include "operators/compute/primitives/compute_context.hpp"
-#include "operators/compute/primitives/non_null_rows.hpp"
+#include "operators/compute/primitives/device_primitives.hpp"
+#include "operators/compute/primitives/late_gather.hpp"
 #include "operators/compute/primitives/radix_side.hpp"
 #include "vk_runtime/memory/memory.hpp"
 

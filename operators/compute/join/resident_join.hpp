@@ -1,10 +1,12 @@
 // The join of tables in device memory, by any method; the result is left there.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <vector>
 
+#include "expr/sides.hpp"
 #include "garuda/join.hpp"
 #include "operators/compute/join/indexed_join.hpp"
 #include "operators/compute/join/rows_join.hpp"
@@ -15,21 +17,15 @@
 
 namespace garuda::compute {
 
-/// Columns of a result on the device.
+/// A result on the device: columns from the arena that they were asked from.
 struct ResidentResult {
-  std::uint64_t rows = 0;
-  vk::Buffer const* keys = nullptr;
-  std::vector<vk::Buffer const*> left;   ///< the left side's payload, in its order, or its row numbers
-  std::vector<vk::Buffer const*> right;  ///< the right side's
-};
-
-/// The columns of a result, owned by the arena that they were asked from.
-struct OwnedResult {
   std::uint64_t rows = 0;
   std::uint64_t capacity = 0;  ///< rows that the columns have room for
   vk::Buffer keys;
-  std::vector<vk::Buffer> left;
-  std::vector<vk::Buffer> right;
+  std::vector<vk::Buffer> left;   ///< the left side's payload, in its order, or its row numbers
+  std::vector<vk::Buffer> right;  ///< the right side's
+
+  std::vector<vk::Buffer>& of(Side side) noexcept { return side == Side::left ? left : right; }
 };
 
 /// The parts of which the rows of a join are made.
@@ -88,9 +84,9 @@ class ResidentJoin {
   Result<std::uint64_t> count(ComputeContext& context);
   /// Waits, and runs the join again with more room when the result, or as many rows behind it, did not fit.
   /// Errors: limit_exceeded for a result of 2^32 - 1 rows or more.
-  Result<ResidentResult> finish(ComputeContext& context, std::uint64_t rows_behind = 0);
-  /// Hands the columns over after finish(), which returned `rows` rows. The join is at its end.
-  OwnedResult take(std::uint64_t rows);
+  Result<void> finish(ComputeContext& context, std::uint64_t rows_behind = 0);
+  /// The result, good after finish(). Who takes it ends the join.
+  ResidentResult& result() noexcept { return result_; }
 
   /// Rows of a side that way.marks names, in the order in which they lie: marked once record() has run, and once more
   /// waited for if its tasks did not suffice (count()). Errors: limit_exceeded, out_of_memory.
@@ -100,41 +96,41 @@ class ResidentJoin {
   IndexedJoin* indexed() noexcept { return indexed_ ? &*indexed_ : nullptr; }
 
  private:
+  /// One side's part in it.
+  struct JoinedSide {
+    DeviceRows given;                            ///< as it was given; nothing where it came in partitions
+    std::vector<std::uint32_t> words;            ///< of its columns in the result
+    vk::Buffer marks;                            ///< of rows that have a match, if they are asked for
+    std::optional<PartitionedSide> partitioned;  ///< none of a side that is searched by an index
+    std::optional<LateGather> gather;            ///< where payload does not move with the keys
+  };
+
+  ResidentJoin(ResidentJoinStrategy const& way, std::uint64_t left_rows, std::uint64_t right_rows,
+               std::uint32_t key_words);
   Result<vk::Buffer> column_buffer(ComputeContext& context, std::uint64_t bytes, char const* name);
-  Result<void> start_partitioned(ComputeContext& context, DeviceRows build, DeviceRows probe, bool gathers);
+  Result<void> start_partitioned(ComputeContext& context, std::array<DeviceRows, 2> rows, bool gathers);
+  Result<void> take_room(ComputeContext& context, std::uint64_t expected_rows);
   Result<void> take_columns(ComputeContext& context, std::uint64_t capacity);
-  JoinedRows targets() const;
+  JoinedRows targets();
   Result<void> record_gathers(ComputeContext& context);
   Result<void> record_rows(ComputeContext& context);
-  Result<void> take_marks(ComputeContext& context, Side side);
-  Result<void> record_marks(ComputeContext& context);
   /// Whether pairs make rows.
   bool writes() const noexcept { return parts_ == JoinedParts::columns || parts_ == JoinedParts::numbers; }
-  bool is_build(Side side) const noexcept { return (side == Side::left) == build_is_left_; }
+  JoinedSide& of(Side side) noexcept { return sides_[side_index(side)]; }
+  JoinedSide& build() noexcept { return of(build_side_); }
+  JoinedSide& probe() noexcept { return of(other_side(build_side_)); }
 
-  bool build_is_left_ = true;
-  JoinedParts parts_ = JoinedParts::columns;
+  Side build_side_;
+  JoinedParts parts_;
   MarkedSides marked_;
+  std::uint32_t key_words_;
   vk::MemoryArena* results_ = nullptr;
-  DeviceRows left_;  ///< as they were given
-  DeviceRows right_;
-  vk::Buffer left_marks_;
-  vk::Buffer right_marks_;
-  std::optional<IndexedJoin> indexed_;  ///< the join, or the members down to join_; none of a side without rows
-  std::optional<PartitionedSide> build_;
-  std::optional<PartitionedSide> probe_;
-  std::optional<LateGather> build_gather_;  ///< where payload does not move with the keys
-  std::optional<LateGather> probe_gather_;
-  std::vector<std::uint32_t> build_words_;
-  std::vector<std::uint32_t> probe_words_;
-  std::optional<RowsJoin> join_;
-  std::uint32_t key_words_ = 1;
-  std::uint64_t capacity_ = 0;
-  std::uint64_t expected_ = 0;         ///< rows of a key are listed where this says so
-  std::optional<std::uint64_t> rows_;  ///< of the recorded join, once they are counted
-  vk::Buffer keys_out_;
-  std::vector<vk::Buffer> build_out_;
-  std::vector<vk::Buffer> probe_out_;
+  std::array<JoinedSide, 2> sides_;     ///< by Side
+  std::optional<IndexedJoin> indexed_;  ///< the join by an index; neither this nor `join_` of a side without rows
+  std::optional<RowsJoin> join_;        ///< the join of partitions
+  std::uint64_t expected_ = 0;          ///< rows of a key are listed where this says so
+  std::optional<std::uint64_t> rows_;   ///< of the recorded join, once they are counted
+  ResidentResult result_;
 };
 
 /// Every pipeline of joins with this tuning, those of their partitions and sums included.

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <vector>
 
@@ -12,7 +13,7 @@
 #include "operators/compute/join/rows_join.hpp"
 #include "operators/compute/primitives/device_primitives.hpp"
 #include "operators/contract/offers/costs.hpp"
-#include "operators/vulkan/submissions.hpp"
+#include "operators/vulkan/pass_context.hpp"
 
 namespace garuda::compute {
 namespace {
@@ -279,6 +280,11 @@ std::vector<ResidentJoinStrategy> candidates(ResidentJoinShape const& shape, Com
   return ways;
 }
 
+/// A side whose rows come out as numbers. Its keys' range says in how many bits they differ.
+ResidentSideShape side_shape(std::uint64_t rows, std::uint64_t key_range) {
+  return {static_cast<double>(rows), sizeof(std::uint32_t), 0, static_cast<std::uint32_t>(std::bit_width(key_range))};
+}
+
 }  // namespace
 
 bool may_use_bitmap(ResidentJoinShape const& shape, Side build) {
@@ -355,6 +361,41 @@ ResidentJoinStrategy forced(JoinTuning const& tuning, contract::JoinParts const&
   if (tuning.method == JoinMethod::bitmap) way.scattered_by = static_cast<std::uint32_t>(tuning.radix_bits);
   take_parts(parts, counts, way);
   return way;
+}
+
+contract::PhaseCosts compute_join_costs(contract::JoinShape const& shape, contract::DeviceCut const& cut,
+                                        rates::DeviceRates const& rates, rates::HostRates const& host,
+                                        JoinMethod method, std::uint32_t scattered_bits) {
+  auto const rows = contract::rows_of(shape);
+  // Its pairs are in the order of probe rows while the host has not partitioned them.
+  bool const is_global = method == JoinMethod::global && cut.radix_bits == 0;
+  contract::PhaseCosts costs{
+      {"start", host.query_ns},
+      {"encode", contract::encode_ns(rows, host)},
+      {"partition", contract::partition_ns(rows, contract::join_row_bytes(shape), cut.radix_bits, host) +
+                        contract::partition_ns(rows, contract::join_row_bytes(shape), scattered_bits, host)},
+      {"open", contract::open_ns(cut, rates)},
+      {"upload", contract::upload_ns(rows * contract::key_bytes(shape), cut, rates)},
+      {"wait", contract::submissions_ns(contract::kJoinSubmissions, cut, rates)},
+      {"mark", contract::mark_ns(shape, cut, rates)},
+      {"condition", contract::condition_ns(shape, host)},
+      {"download", contract::pairs_made(shape) * 8 / rates.download_bytes_per_s * contract::kNs},
+      {"gather", contract::consumed_ns(shape, cut, host, is_global)}};
+  ResidentJoinShape joined{side_shape(shape.left.rows, shape.left.key_range),
+                           side_shape(shape.right.rows, shape.right.key_range)};
+  joined.key_bytes = contract::key_bytes(shape);
+  joined.matches = contract::pairs_made(shape);
+  joined.is_scattered = scattered_bits > 0;
+  ResidentJoinStrategy const way{method, false, std::nullopt, JoinedParts::numbers};
+  auto const passes = resident_join_costs(joined, way, rates, {});
+  costs.insert(costs.end() - 2, passes.begin(), passes.end());
+  // Rows of partitions go through tables in shared memory: what their bytes cost says little of a software device,
+  // where 2^18 rows a side take 50 ms of 86 there (2026-11). Tasks are counted, and waited for, besides rows.
+  if (method == JoinMethod::partitioned)
+    costs.insert(costs.end() - 2, {"tables", contract::atomic_ns(contract::build_rows(shape), rates) +
+                                                 contract::read_ns(contract::probe_rows(shape), rates) +
+                                                 contract::submissions_ns(1, cut, rates)});
+  return costs;
 }
 
 }  // namespace garuda::compute

@@ -6,7 +6,7 @@
 
 #include "garuda/join.hpp"
 #include "operators/compute/join/resident_join.hpp"
-#include "operators/compute/primitives/compute_tuning.hpp"
+#include "operators/compute/primitives/compute_context.hpp"
 #include "operators/compute/strings/device_strings.hpp"
 #include "operators/contract/join_kind.hpp"
 #include "operators/contract/offers/costs.hpp"
@@ -86,5 +86,11 @@ Result<std::vector<ResidentJoinStrategy>> resident_join_strategies(ResidentJoinS
 JoinTuning forcing(ResidentJoinStrategy const& way, JoinTuning tuning = {});
 /// Returns the way that forcing() made the choices of, for rows, or their number (`counts`), of such parts.
 ResidentJoinStrategy forced(JoinTuning const& tuning, contract::JoinParts const& parts, bool counts);
+
+/// Costs of a join in slices. `method`: not automatic. `scattered_bits`: of partitioned, the bits by which the host
+/// scatters slices; 0: the device does.
+contract::PhaseCosts compute_join_costs(contract::JoinShape const& shape, contract::DeviceCut const& cut,
+                                        rates::DeviceRates const& rates, rates::HostRates const& host,
+                                        JoinMethod method = JoinMethod::partitioned, std::uint32_t scattered_bits = 0);
 
 }  // namespace garuda::compute

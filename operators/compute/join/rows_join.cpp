@@ -232,10 +232,7 @@ Result<void> RowsJoin::record_shares(ComputeContext& context, PassShape const& s
 Result<RowsJoin::Outcome> RowsJoin::finish(ComputeContext& context) {
   GARUDA_EXPECTS(build_ != nullptr);
   for (bool again = false;; again = true) {
-    GARUDA_TRY(context.order_all(kJoinPhase));
-    shaders::JoinRowsState state{};
-    GARUDA_TRY(context.read_back(kJoinPhase, state_, 0,
-                                 std::as_writable_bytes(std::span<shaders::JoinRowsState, 1>(&state, 1))));
+    GARUDA_TRY_ASSIGN(auto const state, context.read_value<shaders::JoinRowsState>(kJoinPhase, state_));
     GARUDA_TRY_ASSIGN(auto const tasks, scan_.read_total(context, kTasksPhase));
     auto const rows = (std::uint64_t{state.rest_high} << 32 | state.rest_low) + state.cursor;
     if (tasks >> 32 != 0)

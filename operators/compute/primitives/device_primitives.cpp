@@ -54,6 +54,11 @@ static_assert(static_cast<std::uint32_t>(Reduction::add) == shaders::kReduceAdd)
 static_assert(static_cast<std::uint32_t>(Reduction::min) == shaders::kReduceMin);
 static_assert(static_cast<std::uint32_t>(Reduction::max) == shaders::kReduceMax);
 
+PassShape chunk_shape(std::string_view entry) { return {entry, 0, 1, sizeof(shaders::ChunkTablePush), {}}; }
+
+constexpr std::string_view kFirstChunks = "primitives/first_chunks.comp";
+constexpr std::string_view kChunkTable = "primitives/chunk_table.comp";
+
 }  // namespace
 
 Result<DeviceScan> DeviceScan::create(ComputeContext& context, std::uint64_t elements) {
@@ -102,18 +107,7 @@ Result<void> DeviceScan::record(ComputeContext& context, char const* phase, Scan
 }
 
 Result<std::uint64_t> DeviceScan::read_total(ComputeContext& context, char const* phase) {
-  std::uint64_t total = 0;
-  GARUDA_TRY(context.order_all(phase));
-  GARUDA_TRY(context.read_back(phase, total_, 0, std::as_writable_bytes(std::span<std::uint64_t, 1>(&total, 1))));
-  return total;
-}
-
-std::vector<vk::ComputePipelineSpec> scan_pipelines(ComputeTuning const& tuning) {
-  std::vector<vk::ComputePipelineSpec> specs;
-  for (bool const lists : {false, true})
-    for (auto const entry : {kLookBack, kOneGroup})
-      specs.push_back(compute_pipeline(scan_shape(entry, tuning, lists), tuning));
-  return specs;
+  return context.read_value<std::uint64_t>(phase, total_);
 }
 
 Result<void> record_reduce(ComputeContext& context, char const* phase, Reduction reduction, VkDeviceAddress source,
@@ -191,15 +185,56 @@ Result<void> record_count_bins(ComputeContext& context, char const* phase, VkDev
   return context.dispatch(phase, count_bins_shape(shape), push, groups_for(elements, tile), elements);
 }
 
+Result<ChunkTable> ChunkTable::create(ComputeContext& context, std::uint64_t rows, std::uint32_t segments,
+                                      std::uint32_t chunk_rows, std::uint32_t bins, bool shared_counts) {
+  GARUDA_EXPECTS(segments > 0 && chunk_rows > 0);
+  ChunkTable table;
+  table.segments_ = segments;
+  table.chunk_rows_ = chunk_rows;
+  table.bins_ = bins;
+  table.shared_counts_ = shared_counts;
+  table.max_chunks_ = rows / chunk_rows + segments;
+  GARUDA_TRY_ASSIGN(table.first_chunk_, context.device_buffer((std::uint64_t{segments} + 1) * 4, "first chunks"));
+  GARUDA_TRY_ASSIGN(table.chunks_,
+                    context.device_buffer(table.max_chunks_ * sizeof(shaders::PartitionChunk), "chunks"));
+  return table;
+}
+
+shaders::ChunkTablePush ChunkTable::push_for(VkDeviceAddress starts) const {
+  shaders::ChunkTablePush push{};
+  push.starts = starts;
+  push.first_chunk = first_chunk_.address();
+  push.chunks = chunks_.address();
+  push.num_segments = segments_;
+  push.max_chunks = static_cast<std::uint32_t>(max_chunks_);
+  push.chunk_rows = chunk_rows_;
+  push.bins = bins_;
+  push.shared_counts = shared_counts_ ? 1 : 0;
+  return push;
+}
+
+Result<void> ChunkTable::record_firsts(ComputeContext& context, char const* phase, VkDeviceAddress starts,
+                                       bool independent) {
+  return context.dispatch(phase, chunk_shape(kFirstChunks), push_for(starts), 1, segments_, independent);
+}
+
+Result<void> ChunkTable::record_chunks(ComputeContext& context, char const* phase, VkDeviceAddress starts,
+                                       bool independent) {
+  return context.dispatch_each(phase, chunk_shape(kChunkTable), push_for(starts), max_chunks_, independent);
+}
+
 std::vector<vk::ComputePipelineSpec> primitive_pipelines(ComputeTuning const& tuning) {
-  std::vector<PassShape> shapes{segments_shape(), copy_shape(), count_bins_shape({}),
-                                reduce_shape(Reduction::add, 1, false)};
+  std::vector<PassShape> shapes{segments_shape(),          copy_shape(),
+                                count_bins_shape({}),      reduce_shape(Reduction::add, 1, false),
+                                chunk_shape(kFirstChunks), chunk_shape(kChunkTable)};
   for (auto const reduction : {Reduction::min, Reduction::max}) {
     shapes.push_back(reduce_shape(reduction, 1, false));
     shapes.push_back(reduce_shape(reduction, 2, false));
     shapes.push_back(reduce_shape(reduction, 2, true));
   }
   for (std::uint32_t const words : {1U, 2U, 5U}) shapes.push_back(gather_shape(words));
+  for (bool const lists : {false, true})
+    for (auto const entry : {kLookBack, kOneGroup}) shapes.push_back(scan_shape(entry, tuning, lists));
   std::vector<vk::ComputePipelineSpec> specs;
   for (auto const& shape : shapes) specs.push_back(compute_pipeline(shape, tuning));
   return specs;

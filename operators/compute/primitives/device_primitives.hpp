@@ -1,5 +1,5 @@
 // Passes over device arrays: exclusive prefix sums of u32 arrays with 64-bit totals; reductions, sums of segments,
-// gathers, compaction, copies.
+// gathers, compaction, copies; segments cut into chunks that workgroups take one by one.
 #pragma once
 
 #include <cstdint>
@@ -7,6 +7,10 @@
 
 #include "operators/compute/primitives/compute_context.hpp"
 #include "vk_runtime/memory/memory.hpp"
+
+namespace garuda::shaders {
+struct ChunkTablePush;
+}
 
 namespace garuda::compute {
 
@@ -54,9 +58,6 @@ class DeviceScan {
   vk::Buffer total_;
 };
 
-/// Every pipeline of prefix sums with this tuning.
-std::vector<vk::ComputePipelineSpec> scan_pipelines(ComputeTuning const& tuning);
-
 enum class Reduction : std::uint8_t { add, min, max };
 
 /// Records the reduction of `elements` elements of `words` u32 words. Sums take one word an element; the result is a
@@ -93,6 +94,39 @@ struct CountBinsShape {
 Result<void> record_count_bins(ComputeContext& context, char const* phase, VkDeviceAddress values,
                                std::uint64_t elements, VkDeviceAddress counts, std::uint64_t bins,
                                CountBinsShape const& shape = {});
+
+/// The chunks, found on the device: how many a segment has need not be known to the host.
+class ChunkTable {
+ public:
+  /// For `rows` rows in `segments` segments of any lengths; `bins`: counters that a chunk has in a matrix of counts by
+  /// (segment, bin, chunk); with `shared_counts` one by (segment, bin), the same for all chunks of a segment.
+  /// Errors: limit_exceeded, out_of_memory.
+  static Result<ChunkTable> create(ComputeContext& context, std::uint64_t rows, std::uint32_t segments,
+                                   std::uint32_t chunk_rows, std::uint32_t bins = 1, bool shared_counts = false);
+
+  /// The two passes that record the table of the segments that begin at `starts`, (segments + 1) × u32, not decreasing:
+  /// how many chunks the segments have, then the chunks. `independent`: of all passes since the last barrier.
+  Result<void> record_firsts(ComputeContext& context, char const* phase, VkDeviceAddress starts, bool independent);
+  Result<void> record_chunks(ComputeContext& context, char const* phase, VkDeviceAddress starts, bool independent);
+
+  /// max_chunks() × PartitionChunk; those past the last are empty.
+  vk::Buffer const& chunks() const noexcept { return chunks_; }
+  /// Number of the first chunk of each segment, their number last.
+  vk::Buffer const& first_chunk() const noexcept { return first_chunk_; }
+  /// Most chunks there can be: each segment may end within one.
+  std::uint64_t max_chunks() const noexcept { return max_chunks_; }
+
+ private:
+  shaders::ChunkTablePush push_for(VkDeviceAddress starts) const;
+
+  std::uint32_t segments_ = 0;
+  std::uint32_t chunk_rows_ = 0;
+  std::uint32_t bins_ = 1;
+  bool shared_counts_ = false;
+  std::uint64_t max_chunks_ = 0;
+  vk::Buffer first_chunk_;
+  vk::Buffer chunks_;
+};
 
 /// Every pipeline of these passes with this tuning.
 std::vector<vk::ComputePipelineSpec> primitive_pipelines(ComputeTuning const& tuning);

@@ -50,10 +50,7 @@ Result<std::uint32_t> found_word(ComputeContext& context, char const* phase, std
   GARUDA_TRY_ASSIGN(auto const word, context.device_buffer(sizeof(cleared), "what a pass over keys found"));
   GARUDA_TRY(context.fill(phase, word, cleared));
   GARUDA_TRY(record(word.address()));
-  GARUDA_TRY(context.order_all(phase));
-  std::uint32_t found = cleared;
-  GARUDA_TRY(context.read_back(phase, word, 0, std::as_writable_bytes(std::span(&found, 1))));
-  return found;
+  return context.read_value<std::uint32_t>(phase, word);
 }
 
 Result<void> record_width(ComputeContext& context, KeyResize const& resize, std::optional<NullFlags> const& nulls,
@@ -207,13 +204,9 @@ std::vector<vk::ComputePipelineSpec> key_column_pipelines(ComputeTuning const& t
   for (auto const kind :
        {DeviceValueKind::bits, DeviceValueKind::float16, DeviceValueKind::float32, DeviceValueKind::float64})
     specs.push_back(compute_pipeline(words_shape(kind), tuning));
-  for (auto const& shape : {nulls_shape(), convert_shape()}) specs.push_back(compute_pipeline(shape, tuning));
+  for (auto const& shape : {nulls_shape(), convert_shape(), width_shape(), null_keys_shape(1), null_keys_shape(2)})
+    specs.push_back(compute_pipeline(shape, tuning));
   return specs;
-}
-
-std::vector<vk::ComputePipelineSpec> key_width_pipelines(ComputeTuning const& tuning) {
-  return {compute_pipeline(width_shape(), tuning), compute_pipeline(null_keys_shape(1), tuning),
-          compute_pipeline(null_keys_shape(2), tuning)};
 }
 
 }  // namespace garuda::compute

@@ -9,7 +9,7 @@
 
 #include "operators/compute/group_by/device_values.hpp"
 #include "operators/compute/primitives/compute_context.hpp"
-#include "operators/compute/primitives/non_null_rows.hpp"
+#include "operators/compute/primitives/late_gather.hpp"
 #include "operators/compute/primitives/radix_side.hpp"
 #include "vk_runtime/memory/memory.hpp"
 
@@ -113,8 +113,7 @@ Result<std::optional<std::uint64_t>> cut_keys(ComputeContext& context, KeyResize
 Result<bool> replace_null_keys(ComputeContext& context, DeviceRows const& rows, std::optional<NullFlags> const& nulls,
                                std::uint64_t value, VkDeviceAddress target);
 
-/// The pipelines of words of key columns, and those of keys of one width and with a value for null, with this tuning.
+/// Every pipeline of these passes with this tuning.
 std::vector<vk::ComputePipelineSpec> key_column_pipelines(ComputeTuning const& tuning);
-std::vector<vk::ComputePipelineSpec> key_width_pipelines(ComputeTuning const& tuning);
 
 }  // namespace garuda::compute

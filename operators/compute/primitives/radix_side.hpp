@@ -9,7 +9,6 @@
 #include <span>
 #include <vector>
 
-#include "operators/compute/primitives/chunk_table.hpp"
 #include "operators/compute/primitives/compute_context.hpp"
 #include "operators/compute/primitives/device_primitives.hpp"
 #include "vk_runtime/memory/memory.hpp"

@@ -108,11 +108,6 @@ Result<void> record_string_keys(ComputeContext& context, DeviceStrings const& st
   return context.dispatch_each(kStringKeysPhase, string_keys_shape(), push, rows.num_rows);
 }
 
-std::vector<vk::ComputePipelineSpec> string_number_pipelines(ComputeTuning const& tuning) {
-  return {compute_pipeline(hash_strings_shape(), tuning), compute_pipeline(number_strings_shape(), tuning),
-          compute_pipeline(string_keys_shape(), tuning)};
-}
-
 contract::PhaseCosts string_number_costs(NumberedStrings const& strings, rates::DeviceRates const& rates) {
   if (strings.strings == 0) return {};
   double numbered = 0;
@@ -165,9 +160,10 @@ Result<void> StringGather::record_copy(ComputeContext& context, DeviceStrings co
 }
 
 std::vector<vk::ComputePipelineSpec> string_pipelines(ComputeTuning const& tuning) {
-  auto specs = string_number_pipelines(tuning);
-  specs.push_back(compute_pipeline(string_lengths_shape(), tuning));
-  specs.push_back(compute_pipeline(copy_strings_shape(), tuning));
+  std::vector<vk::ComputePipelineSpec> specs;
+  for (auto const& shape : {hash_strings_shape(), number_strings_shape(), string_keys_shape(), string_lengths_shape(),
+                            copy_strings_shape()})
+    specs.push_back(compute_pipeline(shape, tuning));
   return specs;
 }
 

@@ -9,7 +9,7 @@
 
 #include "operators/compute/primitives/compute_context.hpp"
 #include "operators/compute/primitives/device_primitives.hpp"
-#include "operators/compute/primitives/non_null_rows.hpp"
+#include "operators/compute/primitives/late_gather.hpp"
 #include "operators/contract/offers/costs.hpp"
 #include "shaders/compute/strings/strings_layout.h"
 #include "vk_runtime/memory/memory.hpp"
@@ -65,9 +65,6 @@ struct StringKeys {
 /// have, get some string's.
 Result<void> record_string_keys(ComputeContext& context, DeviceStrings const& strings, StringKeys const& rows,
                                 VkDeviceAddress keys);
-
-/// Every pipeline of these passes with this tuning.
-std::vector<vk::ComputePipelineSpec> string_number_pipelines(ComputeTuning const& tuning);
 
 /// Device bytes that numbering so many strings takes beside the numbers.
 std::uint64_t string_numbers_scratch_bytes(std::uint64_t strings) noexcept;

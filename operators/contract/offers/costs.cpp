@@ -1,6 +1,39 @@
 #include "operators/contract/offers/costs.hpp"
 
+#include <array>
+#include <cmath>
+
+#include "expr/sides.hpp"
+
 namespace garuda::contract {
+namespace {
+
+/// Values gathered at positions that ascend, as of a column that stays in a core's cache.
+constexpr double kOrderedGatherBytes = 1 << 17;
+/// Bytes of a value that a gather's rate was measured with, and of the cache line that a random one moves.
+constexpr double kMeasuredValueBytes = 4;
+constexpr double kLineBytes = 64;
+constexpr double kEntryBytes = 4;
+/// Rows of batches to choose from.
+constexpr std::array kChunkRows{std::uint64_t{1} << 17, kLargestChunkRows, std::uint64_t{1} << 21};
+/// A batch begun and handed over, beside its rows (AMD EPYC, Zen 4, 2 threads, batches of 2^10 and 2^19 rows of three
+/// columns, 2026-11-21).
+constexpr double kBatchNs = 30e3;
+/// A pair that a lane's thread takes from a device and turns into row ids (Intel Xeon beside an H200, CUDA path: 2.2 of
+/// 2^22, 3.5 of 2^24 rows, 2026-11-28).
+constexpr double kEmittedPairNs = 3.5;
+/// Groups of a device's slices on the host: merged where there are several slices, then finished, by one thread (Intel
+/// Xeon beside an H200, 2^16 to 2^22 groups of one sum, 2026-11-21).
+constexpr double kMergedGroupNs = 85;
+constexpr double kFinishedGroupNs = 35;
+
+double output_row_bytes(JoinShape const& shape) {
+  double bytes = 0;
+  for (auto const& column : shape.output) bytes += column.bytes;
+  return bytes;
+}
+
+}  // namespace
 
 double total_ns(PhaseCosts const& costs) {
   double total = 0;
@@ -18,6 +51,112 @@ vk::UploadMode cheapest_upload(rates::DeviceRates const& rates, vk::DeviceTraits
   consider(vk::UploadMode::map, traits.device_memory_mappable());
   consider(vk::UploadMode::import_host, traits.features.external_memory_host);
   return best;
+}
+
+PhaseCosts sliced_group_by_costs(GroupByShape const& shape, DeviceCut const& cut, rates::DeviceRates const& rates,
+                                 rates::HostRates const& host, double group_ns, double aggregate_ns) {
+  auto const rows = static_cast<double>(shape.rows);
+  auto const groups = groups_of(shape);
+  auto const slices_a_part = std::max(static_cast<double>(cut.slices) / partitions(cut.radix_bits), 1.0);
+  auto const merged = slices_a_part > 1 ? groups * slices_a_part : 0;
+  return {
+      {"start", host.query_ns},
+      {"encode", encode_ns(rows, host)},
+      {"partition", group_partition_ns(shape, cut.radix_bits, host)},
+      {"open", open_ns(cut, rates)},
+      {"upload", upload_ns(rows * (group_key_bytes(shape) + 4.0 * shape.value_words), cut, rates)},
+      {"group", group_ns},
+      {"aggregate", aggregate_ns + submissions_ns(kGroupBySubmissions, cut, rates)},
+      {"download", groups * static_cast<double>(state_bytes(shape.requests) + 4) / rates.download_bytes_per_s * kNs},
+      {"merge", merged * kMergedGroupNs + groups * kFinishedGroupNs}};
+}
+
+double taken_ns(double values, double bytes, double source_bytes, rates::HostRates const& host) {
+  auto const is_cached = source_bytes <= kOrderedGatherBytes;
+  // Wide values read and write more; a random access moves a line whatever it wants of it.
+  auto const width = is_cached ? std::max(bytes / kMeasuredValueBytes, 1.0) : 1 + bytes / kLineBytes;
+  return values / host.gathered_values.at(source_bytes) * width * kNs;
+}
+
+double column_ns(double values, OutputShape const& column, double rows, rates::HostRates const& host) {
+  auto const ns = taken_ns(values, column.bytes, rows * column.bytes, host);
+  return column.is_plain ? ns : ns + taken_ns(values, kEntryBytes, rows * kEntryBytes, host);
+}
+
+double batches_ns(JoinShape const& shape, double batch_rows, rates::HostRates const& host) {
+  auto const rows = std::max(std::min(batch_rows, matches(shape)), 1.0);
+  return std::ceil(matches(shape) / rows) * kBatchNs + rows * output_row_bytes(shape) / host.copy_bytes_per_s * kNs;
+}
+
+std::uint64_t cheapest_chunk(JoinShape const& shape, double most_rows, rates::HostRates const& host) {
+  auto best = kLargestChunkRows;
+  auto const ns = [&](std::uint64_t rows) {
+    return batches_ns(shape, std::min(static_cast<double>(rows), most_rows), host);
+  };
+  for (auto const rows : kChunkRows)
+    if (ns(rows) < ns(best)) best = rows;
+  return best;
+}
+
+double consumed_ns(JoinShape const& shape, DeviceCut const& cut, rates::HostRates const& host, bool in_probe_order) {
+  auto const making = std::min<double>(cut.lanes, static_cast<double>(cut.slices));
+  auto ns = matches(shape) * (kEmittedPairNs / making + 16 / host.copy_bytes_per_s * kNs);  // made, and read once
+  for (auto const& column : shape.output) {
+    bool const is_ordered = in_probe_order && column.side != smaller_side(shape);
+    ns += column_ns(matches(shape), column, is_ordered ? 0 : rows_of(shape, column.side), host) * kGathererShare;
+  }
+  return ns + batches_ns(shape, static_cast<double>(cut.chunk_rows), host) + unmatched_ns(shape, host);
+}
+
+void estimate_matched(JoinShape& shape, double pairs) {
+  for (auto const side : {Side::left, Side::right}) {
+    auto const other = other_side(side);
+    auto const multiplicity = std::max(rows_of(shape, other), 1.0) / distinct_of(shape, other);
+    shape.of(side).matched = std::min(pairs / multiplicity, rows_of(shape, side));
+  }
+}
+
+double unmatched_rows(JoinShape const& shape, Side side) {
+  if (shape.output.empty()) return 0;
+  auto const& known = shape.of(side);
+  return num_side_rows(shape.parts.rows(side), static_cast<double>(known.rows + known.null_key_rows), known.matched);
+}
+
+double unmatched_ns(JoinShape const& shape, rates::HostRates const& host) {
+  double ns = 0;
+  for (auto const side : {Side::left, Side::right}) {
+    auto const rows = unmatched_rows(shape, side);
+    ns += rows * sizeof(std::int64_t) / host.copy_bytes_per_s * kNs;  // their ids
+    for (auto const& column : shape.output)
+      ns += column.side == side ? column_ns(rows, column, 0, host) * kGathererShare
+                                : rows * column.bytes / host.copy_bytes_per_s * kNs;
+  }
+  return ns;
+}
+
+double condition_ns(JoinShape const& shape, rates::HostRates const& host) {
+  constexpr double kWordBytes = 4;
+  constexpr double kPairBytes = 16;  // written and read
+  if (shape.left.tested_columns + shape.right.tested_columns == 0) return 0;
+  auto const pairs = shape.tested_pairs;
+  auto ns = pairs * kPairBytes / host.copy_bytes_per_s * kNs;
+  for (auto const side : {Side::left, Side::right}) {
+    auto const columns = static_cast<double>(shape.of(side).tested_columns);
+    auto const rows = rows_of(shape, side);
+    bool const moves = moves_words(pairs, rows);
+    ns += columns * (encode_ns(rows, host) + taken_ns(pairs, kWordBytes, moves ? 0 : rows * kWordBytes, host));
+    if (moves) ns += columns * rows * 2 * kWordBytes / host.copy_bytes_per_s * kNs;
+  }
+  return ns;
+}
+
+double mark_ns(JoinShape const& shape, DeviceCut const& cut, rates::DeviceRates const& rates) {
+  double ns = 0;
+  for (auto const side : {Side::left, Side::right})
+    if (is_marked(shape, side))
+      ns += read_ns(rows_of(shape, side), rates) + rows_of(shape, side) / 8 / rates.download_bytes_per_s * kNs +
+            submissions_ns(1, cut, rates);
+  return ns;
 }
 
 }  // namespace garuda::contract

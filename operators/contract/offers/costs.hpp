@@ -1,5 +1,6 @@
 // Estimates of cost: nanoseconds a phase of every strategy, and the terms that they are made of: so many rows, points
-// or bytes at a rate. The costs of a strategy stand beside its kernel. All of them are pure functions.
+// or bytes at a rate, and what all paths decide the same way for joins and for group-bys. The costs of a strategy stand
+// beside its kernel. All of them are pure functions.
 #pragma once
 
 #include <algorithm>
@@ -8,13 +9,15 @@
 #include <utility>
 #include <vector>
 
-#include "operators/contract/offers/machine.hpp"
+#include "operators/contract/offers/offer.hpp"
 #include "operators/contract/sizing.hpp"
 #include "operators/rates/rates.hpp"
 #include "vk_runtime/device/device_traits.hpp"
 #include "vk_runtime/memory/transfer.hpp"
 
 namespace garuda::contract {
+
+using rates::DeviceRates;
 
 /// Estimates by phase, named as the phases of a run.
 using PhaseCosts = std::vector<std::pair<std::string, double>>;
@@ -32,7 +35,7 @@ struct DeviceCut {
 
 /// The way to upload that takes least for slices of `bytes` bytes, of those that the device has: where it reads host
 /// memory in place, that.
-vk::UploadMode cheapest_upload(rates::DeviceRates const& rates, vk::DeviceTraits const& traits, double bytes);
+vk::UploadMode cheapest_upload(DeviceRates const& rates, vk::DeviceTraits const& traits, double bytes);
 
 inline constexpr double kNs = 1e9;
 /// Bytes of (key, row id) that the partitioner's rate was measured with.
@@ -49,38 +52,30 @@ inline double partition_ns(double rows, double row_bytes, std::uint32_t bits, ra
   return rows / host.partitioned_rows.at(partitions(bits)) * (row_bytes / kMeasuredRowBytes) * kNs;
 }
 
-inline double clear_ns(double pixels, rates::DeviceRates const& rates) {
-  return pixels / rates.cleared_pixels_per_s * kNs;
-}
-inline double stream_ns(double bytes, rates::DeviceRates const& rates) {
-  return bytes / rates.streamed_bytes_per_s * kNs;
-}
-inline double read_ns(double reads, rates::DeviceRates const& rates) { return reads / rates.random_reads_per_s * kNs; }
-inline double atomic_ns(double atomics, rates::DeviceRates const& rates) { return atomics / rates.atomics_per_s * kNs; }
-inline double random_ns(double points, rates::DeviceRates const& rates) {
-  return points / rates.random_points_per_s * kNs;
-}
-inline double ordered_ns(double points, rates::DeviceRates const& rates) {
-  return points / rates.ordered_points_per_s * kNs;
-}
-inline double clipped_ns(double points, rates::DeviceRates const& rates) {
-  return points / rates.clipped_points_per_s * kNs;
-}
+/// So many rows, points, bytes, … at a rate.
+inline double ns_at(double amount, double per_s) { return amount / per_s * kNs; }
+inline double clear_ns(double pixels, DeviceRates const& rates) { return ns_at(pixels, rates.cleared_pixels_per_s); }
+inline double stream_ns(double bytes, DeviceRates const& rates) { return ns_at(bytes, rates.streamed_bytes_per_s); }
+inline double read_ns(double reads, DeviceRates const& rates) { return ns_at(reads, rates.random_reads_per_s); }
+inline double atomic_ns(double atomics, DeviceRates const& rates) { return ns_at(atomics, rates.atomics_per_s); }
+inline double random_ns(double points, DeviceRates const& rates) { return ns_at(points, rates.random_points_per_s); }
+inline double ordered_ns(double points, DeviceRates const& rates) { return ns_at(points, rates.ordered_points_per_s); }
+inline double clipped_ns(double points, DeviceRates const& rates) { return ns_at(points, rates.clipped_points_per_s); }
 /// Where nothing blends, counts and sums are compute passes with atomics.
-inline double random_blend_ns(double points, rates::DeviceRates const& rates) {
-  return rates.random_blends_per_s > 0 ? points / rates.random_blends_per_s * kNs : atomic_ns(points, rates);
+inline double random_blend_ns(double points, DeviceRates const& rates) {
+  return rates.random_blends_per_s > 0 ? ns_at(points, rates.random_blends_per_s) : atomic_ns(points, rates);
 }
-inline double ordered_blend_ns(double points, rates::DeviceRates const& rates) {
-  return rates.ordered_blends_per_s > 0 ? points / rates.ordered_blends_per_s * kNs : atomic_ns(points, rates);
+inline double ordered_blend_ns(double points, DeviceRates const& rates) {
+  return rates.ordered_blends_per_s > 0 ? ns_at(points, rates.ordered_blends_per_s) : atomic_ns(points, rates);
 }
 
-inline double upload_ns(double bytes, DeviceCut const& cut, rates::DeviceRates const& rates) {
+inline double upload_ns(double bytes, DeviceCut const& cut, DeviceRates const& rates) {
   auto const rate = rates::upload_rate(rates, cut.upload);
   return rate.ns(bytes) + rate.call_ns * static_cast<double>(2 * cut.slices - 1);
 }
 
 /// `a_slice`: submissions of a slice, each waited for. Lanes wait side by side.
-inline double submissions_ns(double a_slice, DeviceCut const& cut, rates::DeviceRates const& rates) {
+inline double submissions_ns(double a_slice, DeviceCut const& cut, DeviceRates const& rates) {
   return a_slice * static_cast<double>(cut.slices) / std::min<double>(cut.lanes, static_cast<double>(cut.slices)) *
          rates.submission_ns;
 }
@@ -93,6 +88,148 @@ inline double team_bytes_per_s(double alone_per_s, double team_per_s, std::uint3
   return std::max(std::min(alone_per_s * threads, most), alone_per_s);
 }
 
-inline double open_ns(DeviceCut const& cut, rates::DeviceRates const& rates) { return cut.lanes * rates.lane_ns; }
+inline double open_ns(DeviceCut const& cut, DeviceRates const& rates) { return cut.lanes * rates.lane_ns; }
+
+inline constexpr std::uint64_t kSmallestGroupedSliceRows = std::uint64_t{1} << 16;
+/// Slices are merged group by group; above this share of the rows that costs more than partitioning them.
+inline constexpr std::uint64_t kMergedShare = 4;
+
+inline std::uint64_t slices_for(std::uint64_t rows, std::uint64_t slice_rows) {
+  return (rows + slice_rows - 1) / slice_rows;
+}
+
+/// Radix bits that keep merging cheap: none while few groups, or few slices, are merged.
+inline std::uint32_t bits_against_merging(GroupByShape const& shape, std::uint64_t slice_rows) {
+  auto const slices = slices_for(shape.rows, slice_rows);
+  if (!has_keys(shape) || slices <= 1 || shape.estimated_groups * slices < shape.rows / kMergedShare) return 0;
+  return radix_bits_for(shape.rows, slice_rows);
+}
+
+inline std::uint32_t words_of_keys(GroupByShape const& shape) {
+  return static_cast<std::uint32_t>(key_bytes(shape) / 4);
+}
+
+/// Rows that a slice has, about.
+inline std::uint64_t rows_a_slice(GroupByShape const& shape, GroupByOffer const& offer) {
+  return std::min(offer.slice_rows, (shape.rows >> offer.radix_bits) + 1);
+}
+
+/// Groups that a slice has, about.
+inline std::uint64_t slice_groups(GroupByShape const& shape, GroupByOffer const& offer) {
+  return std::clamp<std::uint64_t>(shape.estimated_groups >> offer.radix_bits, 1, rows_a_slice(shape, offer));
+}
+
+/// Submissions of a slice, each waited for before the host goes on: sizes are known exactly before they are used.
+inline constexpr double kGroupBySubmissions = 10;
+
+inline double group_key_bytes(GroupByShape const& shape) { return shape.key_bits / 8.0 + 4.0 * shape.key_words; }
+inline double group_partition_ns(GroupByShape const& shape, std::uint32_t bits, rates::HostRates const& host) {
+  auto const row_bytes = std::max(shape.key_bits / 8.0, 4.0) + static_cast<double>(shape.row_id_bytes());
+  return partition_ns(static_cast<double>(shape.rows), row_bytes, bits, host);
+}
+inline double groups_of(GroupByShape const& shape) { return static_cast<double>(shape.estimated_groups); }
+
+/// The costs of a group-by in slices on a device, whose passes take so long.
+PhaseCosts sliced_group_by_costs(GroupByShape const& shape, DeviceCut const& cut, DeviceRates const& rates,
+                                 rates::HostRates const& host, double group_ns, double aggregate_ns);
+
+/// Entering a value into the order of its column, and copying one into the result, by one thread (2-core AMD EPYC,
+/// 4 × 10^6 distinct strings of 20 bytes, 2026-11-22).
+inline constexpr double kOrderedValueNs = 16;
+inline constexpr double kCopiedBytesNs = 50;
+
+/// Finding the bytes of a short string and making its number of them, by one thread; and numbering a longer one, of few
+/// distinct ones that lie in a cache, or of many (2-core Intel Xeon, 10^7 strings of 5 and of 12 bytes; 4 × 10^6 of 40,
+/// 10^3 and 10^5 distinct, beside busy neighbours, 2026-11-23).
+inline constexpr double kCodedKeyNs = 8;
+inline constexpr double kNumberedKeyNs = 16;
+inline constexpr double kNumberedAmongManyNs = 190;
+inline constexpr double kFewNumberedKeys = 1 << 14;
+
+/// Costs on the host of keys without integers before they are words, whatever the path.
+inline PhaseCosts given_code_costs(GroupByShape const& shape) {
+  auto const numbered_ns = groups_of(shape) <= kFewNumberedKeys ? kNumberedKeyNs : kNumberedAmongManyNs;
+  auto const row_ns = shape.coded_columns * kCodedKeyNs + shape.numbered_columns * numbered_ns;
+  return {{"encode", static_cast<double>(shape.rows) * row_ns / std::max(shape.threads, 1U)}};
+}
+
+/// Costs on the host of least and greatest values of bytes, beside their column's states, whatever the path.
+inline PhaseCosts order_costs(GroupByShape const& shape) {
+  auto const columns = static_cast<double>(std::ranges::count(shape.requests, ValueKind::bytes, &StateRequest::kind));
+  return {{"order", columns * static_cast<double>(shape.rows) * kOrderedValueNs / std::max(shape.threads, 1U)},
+          {"gather", columns * groups_of(shape) * kCopiedBytesNs}};
+}
+
+/// Submissions of a slice, each waited for before the host goes on: sizes are known exactly before they are used.
+inline constexpr double kJoinSubmissions = 6;
+/// Cost of a column with nulls or variable widths, which is gathered batch by batch, in plain columns.
+inline constexpr double kGathererShare = 2;
+
+inline double rows_of(JoinShape const& shape) { return static_cast<double>(shape.left.rows + shape.right.rows); }
+inline double build_rows(JoinShape const& shape) { return static_cast<double>(shape.smaller_rows()); }
+inline double probe_rows(JoinShape const& shape) { return static_cast<double>(shape.larger_rows()); }
+inline double rows_of(JoinShape const& shape, Side side) { return static_cast<double>(shape.of(side).rows); }
+/// The build side unless a path is told: the smaller side, the right one of two equal ones.
+inline Side smaller_side(JoinShape const& shape) {
+  return shape.left.rows < shape.right.rows ? Side::left : Side::right;
+}
+inline double distinct_of(JoinShape const& shape, Side side) {
+  auto const distinct = shape.of(side).distinct;
+  auto const rows = std::max(rows_of(shape, side), 1.0);
+  return distinct > 0 ? std::min(distinct, rows) : rows;
+}
+inline double matches(JoinShape const& shape) { return shape.expected_matches; }
+/// Pairs that a path makes: those of the result, or those that a condition is tested on, whatever becomes of them.
+inline double pairs_made(JoinShape const& shape) { return std::max(shape.expected_matches, shape.tested_pairs); }
+/// Fills in how many rows of each side have a match, given that there are so many pairs.
+void estimate_matched(JoinShape& shape, double pairs);
+/// Rows of `side` that come without one of the other side; 0 where rows are only counted.
+double unmatched_rows(JoinShape const& shape, Side side);
+/// Rows of the result.
+inline double result_rows(JoinShape const& shape) {
+  return matches(shape) + unmatched_rows(shape, Side::left) + unmatched_rows(shape, Side::right);
+}
+/// Whether it is asked which rows of `side` have a match; that they are counted makes no difference to its price.
+inline bool is_marked(JoinShape const& shape, Side side) { return shape.parts.rows(side) != SideRows::none; }
+inline double key_bytes(JoinShape const& shape) { return shape.key_bits / 8.0; }
+inline double row_id_bytes(JoinShape const& shape) { return static_cast<double>(shape.row_id_bytes()); }
+inline double join_row_bytes(JoinShape const& shape) { return key_bytes(shape) + row_id_bytes(shape); }
+
+/// `values` values of `bytes` bytes, taken from anywhere in `source_bytes` bytes.
+double taken_ns(double values, double bytes, double source_bytes, rates::HostRates const& host);
+
+/// `values` values of `column`, taken from anywhere in the `rows` rows of its table, 0: about in their order. What is
+/// not plain is looked up first, as an offset, a view or a bit, and then taken.
+double column_ns(double values, OutputShape const& column, double rows, rates::HostRates const& host);
+
+/// The result's batches, and the last of them, which nothing else runs beside.
+double batches_ns(JoinShape const& shape, double batch_rows, rates::HostRates const& host);
+
+/// Rows of the batches that take least time to make, of a few sizes. What memory allows is another matter.
+/// `most_rows`: that a batch gets.
+std::uint64_t cheapest_chunk(JoinShape const& shape, double most_rows, rates::HostRates const& host);
+inline std::uint64_t device_chunk_rows(JoinShape const& shape, rates::HostRates const& host) {
+  return cheapest_chunk(shape, matches(shape), host);
+}
+
+/// A device's pairs, gathered by the reader: both sides out of order, or the probe side in order.
+double consumed_ns(JoinShape const& shape, DeviceCut const& cut, rates::HostRates const& host,
+                   bool in_probe_order = false);
+
+/// Unmatched rows are gathered by the reader in the order of their table, with nulls in the other side's columns.
+double unmatched_ns(JoinShape const& shape, rates::HostRates const& host);
+
+/// Whether words of a condition's columns move through the partitioning with the keys, or are fetched for every pair:
+/// moving one costs a fraction of fetching one from anywhere in a table.
+inline bool moves_words(double pairs, double rows) {
+  constexpr double kFetchedShare = 4;
+  return pairs * kFetchedShare >= rows;
+}
+
+/// A condition: its columns become words, and those of the rows of every pair are fetched and compared, by all lanes.
+double condition_ns(JoinShape const& shape, rates::HostRates const& host);
+
+/// Marks of the sides that are marked, on a device: a pass over keys that looks up the other side's, and bits down.
+double mark_ns(JoinShape const& shape, DeviceCut const& cut, DeviceRates const& rates);
 
 }  // namespace garuda::contract

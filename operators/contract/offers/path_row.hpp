@@ -11,7 +11,6 @@
 #include "garuda/engine.hpp"
 #include "garuda/error.hpp"
 #include "garuda/plan.hpp"
-#include "operators/contract/condition_kernel.hpp"
 #include "operators/contract/device_set.hpp"
 #include "operators/contract/group_by_kernel.hpp"
 #include "operators/contract/join_kernel.hpp"

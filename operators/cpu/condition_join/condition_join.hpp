@@ -6,7 +6,7 @@
 #include <optional>
 
 #include "garuda/error.hpp"
-#include "operators/contract/condition_kernel.hpp"
+#include "operators/contract/join_kernel.hpp"
 
 namespace garuda::cpu {
 

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "garuda/control.hpp"
-#include "operators/contract/condition_kernel.hpp"
+#include "operators/contract/join_kernel.hpp"
 #include "operators/contract/join_kind.hpp"
 #include "operators/cpu/condition_join/pair_tests.hpp"
 #include "operators/cpu/condition_join/range_index.hpp"

@@ -5,7 +5,7 @@
 
 #include "expr/condition_parts.hpp"
 #include "expr/sides.hpp"
-#include "operators/contract/offers/join_terms.hpp"
+#include "operators/contract/offers/costs.hpp"
 #include "operators/cpu/condition_join/condition_join.hpp"
 #include "operators/cpu/condition_join/pair_tests.hpp"
 
@@ -118,11 +118,6 @@ contract::JoinOffer offer_of(contract::JoinInquiry const& inquiry, ConditionStra
   return offer;
 }
 
-Side built_on(BuildSide asked, Side otherwise) {
-  if (asked == BuildSide::automatic) return otherwise;
-  return asked == BuildSide::left ? Side::left : Side::right;
-}
-
 ConditionStrategy nested_loops(contract::JoinInquiry const& inquiry) {
   auto const& shape = inquiry.shape;
   auto const& tuning = inquiry.options.tuning;
@@ -130,7 +125,7 @@ ConditionStrategy nested_loops(contract::JoinInquiry const& inquiry) {
   auto const smaller = contract::smaller_side(shape);
   auto const pair_ns = [&](Side side) { return compared_pair_ns(shape, {.build = side}); };
   bool const is_larger_cheaper = pair_ns(other_side(smaller)) < pair_ns(smaller);
-  return {.build = built_on(tuning.build, is_larger_cheaper ? other_side(smaller) : smaller),
+  return {.build = contract::build_side(tuning.build, is_larger_cheaper ? other_side(smaller) : smaller),
           .compared_pairs = contract::rows_of(shape, Side::left) * contract::rows_of(shape, Side::right),
           .slice_rows = std::clamp(shape.larger_rows() / (kSlicesOfLane * lanes), kFewestLoopRows, kMostLoopRows)};
 }
@@ -145,7 +140,7 @@ Result<contract::JoinOffers> cpu_condition_offers(contract::JoinInquiry const& i
   if (tuning.method == JoinMethod::nested_loops) return offers;
   auto const parts = expr::parts_of(condition);
   for (auto const build : {Side::right, Side::left}) {
-    if (built_on(tuning.build, build) != build) continue;
+    if (contract::build_side(tuning.build, build) != build) continue;
     auto const column = sorted_column(condition, build);
     if (!column) continue;
     offers.list.push_back(

@@ -16,7 +16,7 @@
 #include "expr/kernels/mask_kernels.hpp"
 #include "expr/pair_filter.hpp"
 #include "garuda/error.hpp"
-#include "operators/contract/condition_kernel.hpp"
+#include "operators/contract/join_kernel.hpp"
 
 namespace garuda::cpu {
 

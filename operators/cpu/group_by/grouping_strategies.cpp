@@ -6,7 +6,7 @@
 #include <array>
 #include <utility>
 
-#include "operators/contract/offers/group_by_terms.hpp"
+#include "operators/contract/offers/costs.hpp"
 #include "operators/cpu/group_by/group_table.hpp"
 #include "operators/cpu/group_by/whole_group_by.hpp"
 

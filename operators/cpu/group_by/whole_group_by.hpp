@@ -7,7 +7,7 @@
 #include "garuda/control.hpp"
 #include "garuda/error.hpp"
 #include "operators/contract/group_by_kernel.hpp"
-#include "operators/contract/offers/shapes.hpp"
+#include "operators/contract/offers/offer.hpp"
 #include "operators/cpu/group_by/partitioned_groups.hpp"
 
 namespace garuda::cpu {

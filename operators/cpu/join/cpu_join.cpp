@@ -345,8 +345,7 @@ class CpuJoinBackend final : public contract::JoinBackend {
 
   Side build_side(contract::JoinSlice const& slice) const {
     if (slice.build) return *slice.build;
-    if (build_ != BuildSide::automatic) return build_ == BuildSide::left ? Side::left : Side::right;
-    return slice.left.size() < slice.right.size() ? Side::left : Side::right;
+    return contract::build_side(build_, slice.left.size() < slice.right.size() ? Side::left : Side::right);
   }
 
   /// The lane's own table while it stays in its caches; one for all lanes otherwise, where slices share their build

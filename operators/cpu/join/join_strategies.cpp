@@ -6,7 +6,7 @@
 #include <cmath>
 #include <utility>
 
-#include "operators/contract/offers/join_terms.hpp"
+#include "operators/contract/offers/costs.hpp"
 #include "operators/cpu/join/bitmap_join.hpp"
 #include "partition/radix_partition.hpp"
 
@@ -39,8 +39,7 @@ constexpr double kSharedRowNs = 0.8;
 constexpr double kBuildMarkBytes = 8;
 
 Side build_side(contract::JoinShape const& shape, JoinStrategy const& strategy) {
-  if (strategy.build == BuildSide::automatic) return contract::smaller_side(shape);
-  return strategy.build == BuildSide::left ? Side::left : Side::right;
+  return contract::build_side(strategy.build, contract::smaller_side(shape));
 }
 
 /// Values of a column for all rows of the result that are found by row ids, which lie in `id_bytes` bytes. `rows`: of

@@ -62,8 +62,8 @@ Result<void> test(compute::ComputeContext& context, MovedSides const& sides, Joi
   GARUDA_TRY_ASSIGN(tested.pair_marks, take_marks(context, joined.rows));
   compute::TestedPairs pairs;
   pairs.pairs = joined.rows;
-  pairs.left_rows = joined.left[0]->address();
-  pairs.right_rows = joined.right[0]->address();
+  pairs.left_rows = joined.left[0].address();
+  pairs.right_rows = joined.right[0].address();
   pairs.marks = tested.pair_marks.address();
   pairs.many_words = condition && condition->has_many_words;
   for (auto const side : {Side::left, Side::right}) {
@@ -160,7 +160,8 @@ Result<std::uint64_t> join_by_pairs(compute::ComputeContext& context, MovedSides
   auto const room = std::min(std::max(left.rows, right.rows), context.bytes_left() / 4 / kPairBytes);
   GARUDA_TRY_ASSIGN(auto join, compute::ResidentJoin::create(context, std::move(left), std::move(right), room, way));
   GARUDA_TRY(join.record(context));
-  GARUDA_TRY_ASSIGN(auto const joined, join.finish(context));
+  GARUDA_TRY(join.finish(context));
+  auto const& joined = join.result();
   if (stats != nullptr && condition) stats->add_counter("pairs_tested", joined.rows);
   std::optional<DeviceCondition> device_condition;
   if (condition) {
@@ -170,19 +171,11 @@ Result<std::uint64_t> join_by_pairs(compute::ComputeContext& context, MovedSides
   GARUDA_TRY(test(context, sides, joinable, device_condition, joined, tested));
   auto const rows = tested.pairs + rows_of(tested.unmatched);
   if (result == nullptr) return rows;
-  result->rows = rows;
-  result->arena = column_arena(*result->device.open.device, rows * sides.result_row_bytes());
-  GARUDA_TRY_ASSIGN(auto keys, take_column(*result, sides.key_words));
-  result->stored.push_back(std::move(keys));
-  for (auto const side : {Side::left, Side::right})
-    for (auto const& column : sides.of(side).rows().payload) {
-      GARUDA_TRY_ASSIGN(auto stored, take_column(*result, column.words));
-      result->stored.push_back(std::move(stored));
-    }
+  GARUDA_TRY(take_moved(sides, rows, *result));
   LeftPlaces places;
   auto const left_unmatched = std::ranges::find(tested.unmatched, Side::left, &UnmatchedPart::side);
   if (request.spec.ordered && sides.parts.pairs && left_unmatched != tested.unmatched.end()) {
-    GARUDA_TRY_ASSIGN(places, find_places(context, joined.left[0]->address(), tested, *left_unmatched));
+    GARUDA_TRY_ASSIGN(places, find_places(context, joined.left[0].address(), tested, *left_unmatched));
   }
   for (auto const side : {Side::left, Side::right}) {
     if (tested.pairs == 0) break;

@@ -12,7 +12,7 @@
 #include "operators/compute/join/key_bitmap.hpp"
 #include "operators/compute/join/resident_join.hpp"
 #include "operators/compute/join/unmatched_rows.hpp"
-#include "operators/compute/primitives/non_null_rows.hpp"
+#include "operators/compute/primitives/late_gather.hpp"
 #include "operators/device/join/moved_sides.hpp"
 #include "operators/device/strings/string_numbers.hpp"
 

@@ -333,6 +333,19 @@ std::uint64_t rows_of(std::span<UnmatchedPart const> parts) {
   return rows;
 }
 
+Result<void> take_moved(MovedSides const& sides, std::uint64_t rows, DeviceTableState& result) {
+  result.rows = rows;
+  result.arena = column_arena(*result.device.open.device, rows * sides.result_row_bytes());
+  std::vector<std::uint32_t> words{sides.key_words};
+  for (auto const side : kSides)
+    for (auto const& column : sides.of(side).rows().payload) words.push_back(column.words);
+  for (auto const column_words : words) {
+    GARUDA_TRY_ASSIGN(auto stored, take_column(result, column_words));
+    result.stored.push_back(std::move(stored));
+  }
+  return {};
+}
+
 Result<void> write_rest(compute::ComputeContext& context, MovedSides const& sides, std::span<UnmatchedPart> parts,
                         std::uint64_t first, DeviceTableState& result) {
   GARUDA_TRY(take_added(context, sides, parts, result));

@@ -1,5 +1,5 @@
-// What the tables of a join on a device send along, and the stored columns of its result: where it comes to lie in
-// them, and the unmatched rows.
+// The columns that the tables of a join on a device send along, their places among the stored columns of its result,
+// and the unmatched rows there.
 #pragma once
 
 #include <cstddef>
@@ -13,7 +13,7 @@
 #include "expr/sides.hpp"
 #include "garuda/error.hpp"
 #include "operators/compute/join/unmatched_rows.hpp"
-#include "operators/compute/primitives/non_null_rows.hpp"
+#include "operators/compute/primitives/late_gather.hpp"
 #include "operators/compute/primitives/radix_side.hpp"
 #include "operators/device/device_table.hpp"
 #include "operators/device/join/composed_keys.hpp"
@@ -52,7 +52,7 @@ class MovedSide {
   std::optional<std::size_t> key_nulls_position() const;
   std::optional<std::size_t> key_values_position(std::size_t key) const;
   bool is_key(std::size_t column) const;
-  /// What add_key_values() and add_key_nulls() added, which composed keys give where they are joined.
+  /// A column that add_key_values() or add_key_nulls() added is given by composed keys where they are joined.
   std::optional<std::size_t> key_of(std::size_t moved) const { return moved_[moved].key; }
   bool is_key_nulls(std::size_t moved) const { return moved == key_nulls_position(); }
   /// The index of the keys, where one of so many words a key is kept.
@@ -161,6 +161,9 @@ Result<std::vector<UnmatchedPart>> find_unmatched(compute::ComputeContext& conte
                                                   std::vector<std::pair<Side, compute::MarkedRows>> sides);
 
 std::uint64_t rows_of(std::span<UnmatchedPart const> parts);
+
+/// Takes the columns of a result of so many rows: its key, then the payload of both sides. Errors: out_of_memory.
+Result<void> take_moved(MovedSides const& sides, std::uint64_t rows, DeviceTableState& result);
 
 /// Takes what is added behind key and payload, of result.rows rows, writes the rows of `parts` behind `first`, or at
 /// their places, then the keys of other widths; waits. Errors: out_of_memory, device_failure, cancelled.

@@ -13,12 +13,12 @@
 #include "keys/codes/key_types.hpp"
 #include "operators/compute/join/rows_join.hpp"
 #include "operators/compute/primitives/compute_context.hpp"
-#include "operators/compute/primitives/non_null_rows.hpp"
+#include "operators/compute/primitives/late_gather.hpp"
 #include "operators/device/range_download.hpp"
 #include "operators/device/streamed/streamed_tables.hpp"
 #include "operators/materialize/column_words.hpp"
 #include "operators/materialize/gather.hpp"
-#include "operators/vulkan/column_copies.hpp"
+#include "operators/vulkan/vulkan_devices.hpp"
 #include "vk_runtime/memory/copy_team.hpp"
 
 namespace garuda::device {
@@ -251,7 +251,7 @@ Result<void> StreamedJoin::start(resolve::JoinRequest const& request, TableDevic
     GARUDA_TRY_ASSIGN(upload_, vulkan::upload_on(*device_, upload_));
     GARUDA_TRY_ASSIGN(tables_, StreamedTables::create(request, device, upload_));
     GARUDA_TRY_ASSIGN(gathers_, HostGathers::create(request, *tables_, run_->arena));
-    GARUDA_TRY_ASSIGN(lane_, compute::ComputeLane::open(*device_, *device.open.pipelines, control_, &run_->recorder,
+    GARUDA_TRY_ASSIGN(lane_, compute::ComputeLane::open(device.open, control_, &run_->recorder,
                                                         limit_beside(request.options, tables_->device_bytes())));
     GARUDA_TRY(take_memory());
     GARUDA_TRY(open_teams(*device_));

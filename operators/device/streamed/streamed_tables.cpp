@@ -4,13 +4,11 @@
 #include <array>
 #include <utility>
 
+#include "operators/contract/sizing.hpp"
 #include "operators/materialize/column_words.hpp"
 
 namespace garuda::device {
 namespace {
-
-/// Decimal digits of which 64 bits hold any number.
-constexpr std::int32_t kDigits64 = 18;
 
 /// The columns of each table that go to the device, those that do not, and the request for the first.
 struct DividedColumns {
@@ -50,12 +48,6 @@ DividedColumns divide(resolve::JoinRequest const& request) {
 
 }  // namespace
 
-std::optional<DataType> streamed_key_type(resolve::JoinRequest const& request) {
-  auto type = stored_key_type(request.left.schema(), request.right.schema(), request.columns);
-  if (!type || is_stored_as_strings(*type)) return std::nullopt;
-  return type->precision > kDigits64 ? std::nullopt : type;
-}
-
 Result<StreamedTables> StreamedTables::create(resolve::JoinRequest const& request, TableDevice const& device,
                                               std::optional<Upload> upload) {
   auto const key_type = streamed_key_type(request);
@@ -70,10 +62,8 @@ Result<StreamedTables> StreamedTables::create(resolve::JoinRequest const& reques
     streamed.tables_.push_back({host, DeviceTable(std::move(table.state)), std::move(table.columns),
                                 std::move(divided.gathered[side_index(side)])});
   }
-  auto const asked = request.options.tuning.build;
   bool const left_is_smaller = streamed.of(Side::left).rows() <= streamed.of(Side::right).rows();
-  bool const builds_left = asked == BuildSide::automatic ? left_is_smaller : asked == BuildSide::left;
-  streamed.build_ = builds_left ? Side::left : Side::right;
+  streamed.build_ = contract::build_side(request.options.tuning.build, left_is_smaller ? Side::left : Side::right);
   divided.request.left = streamed.of(Side::left).table.view();
   divided.request.right = streamed.of(Side::right).table.view();
   GARUDA_TRY_ASSIGN(auto sides, moved_sides(divided.request, false));

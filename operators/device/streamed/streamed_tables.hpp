@@ -16,10 +16,6 @@
 
 namespace garuda::device {
 
-/// The type in which keys of such tables are compared: one column a side, of integers or what is stored as such, whose
-/// digits 64 bits hold. Other keys have none.
-std::optional<DataType> streamed_key_type(resolve::JoinRequest const& request);
-
 /// One table of such a join.
 struct StreamedSide {
   TableView host;

@@ -12,11 +12,6 @@ std::uint64_t Strings::count() const noexcept {
   return strings;
 }
 
-bool is_stored_as_strings(DataType const& type) noexcept {
-  auto const& values = type.id == TypeId::dictionary ? *type.value : type;
-  return is_variable_width(values) || is_view(values);
-}
-
 Result<std::shared_ptr<Strings const>> strings_of_both(std::shared_ptr<Strings const> const& first,
                                                        std::shared_ptr<Strings const> const& second) {
   auto both = std::make_shared<Strings>();

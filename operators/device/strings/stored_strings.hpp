@@ -36,9 +36,6 @@ struct Strings {
   std::uint64_t count() const noexcept;
 };
 
-/// Whether columns of a type go to a device as strings: strings and binary in any layout, and dictionaries of them.
-bool is_stored_as_strings(DataType const& type) noexcept;
-
 /// The strings of `first`, and behind them the pieces of `second` that it does not have. Errors: limit_exceeded beyond
 /// compute::kMostStrings, or compute::kMostStringPieces.
 Result<std::shared_ptr<Strings const>> strings_of_both(std::shared_ptr<Strings const> const& first,

@@ -40,7 +40,7 @@ Result<std::shared_ptr<StringNumbers const>> make_numbers(DeviceTableState const
   auto const bytes = std::max<std::uint64_t>(strings.count(), 1) * sizeof(std::uint32_t);
   numbers->arena = column_arena(*open.device, bytes);
   GARUDA_TRY_ASSIGN(numbers->numbers, numbers->arena->buffer({bytes, vk::MemoryUse::device, 0, "numbers of strings"}));
-  GARUDA_TRY_ASSIGN(auto const lane, compute::ComputeLane::open(*open.device, *open.pipelines, control, nullptr));
+  GARUDA_TRY_ASSIGN(auto const lane, compute::ComputeLane::open(open, control));
   auto& context = lane->context();
   GARUDA_TRY_ASSIGN(auto const view, view_of(context, strings, strings));
   GARUDA_TRY(compute::record_string_numbers(context, view, hash_bits, numbers->numbers));

@@ -1,4 +1,5 @@
-// The group-by through the graphics pipeline (GARUDA, VLDB 2023, §4), on one Vulkan device.
+// The group-by through the graphics pipeline (GARUDA, VLDB 2023, §4), on one Vulkan device: images find the groups of
+// a slice, blending aggregates its columns.
 #pragma once
 
 #include <memory>

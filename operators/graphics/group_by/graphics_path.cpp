@@ -1,9 +1,9 @@
 #include "operators/graphics/group_by/graphics_path.hpp"
 
 #include "operators/graphics/group_by/graphics_group_by.hpp"
-#include "operators/graphics/group_by/group_by_offers.hpp"
+#include "operators/graphics/group_by/group_by_choice.hpp"
+#include "operators/graphics/join/graphics_choice.hpp"
 #include "operators/graphics/join/graphics_join.hpp"
-#include "operators/graphics/join/join_strategies.hpp"
 #include "operators/vulkan/vulkan_devices.hpp"
 
 namespace garuda::graphics {

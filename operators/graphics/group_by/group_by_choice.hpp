@@ -1,5 +1,5 @@
 // The graphics group-by's choices for one slice: form of the keys, hash images, accumulators. Pure functions of shape,
-// limits and tuning, so that they are tested without a device and the planner sizes with the same.
+// limits and tuning, so that they are tested without a device and the path's offers are sized with the same.
 #pragma once
 
 #include <cstdint>
@@ -7,6 +7,7 @@
 #include "garuda/error.hpp"
 #include "garuda/group_by.hpp"
 #include "operators/contract/group_by_kernel.hpp"
+#include "operators/contract/offers/offer.hpp"
 #include "operators/graphics/join/graphics_choice.hpp"
 #include "vk_runtime/device/device_traits.hpp"
 
@@ -63,5 +64,12 @@ std::uint32_t sum_lanes(std::uint64_t rows, std::uint32_t spread) noexcept;
 /// pixels apart, which follow the memory that is left. Bytes.
 std::uint64_t group_by_slice_bytes(std::uint64_t rows, std::uint32_t key_words, std::uint32_t value_words,
                                    GroupByLimits const& limits) noexcept;
+
+/// See GroupByRow::offers. Errors: those of group_by_limits and choose_key_form.
+Result<contract::GroupByOffers> graphics_group_by_offers(contract::GroupByInquiry const& inquiry);
+
+/// Adds to the plan what a slice will draw into, as far as it is known before.
+Result<void> describe_group_by_images(contract::GroupByShape const& shape, contract::GroupByOffer const& offer,
+                                      contract::DeviceFacts const& facts, Plan& plan);
 
 }  // namespace garuda::graphics

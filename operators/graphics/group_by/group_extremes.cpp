@@ -3,7 +3,7 @@
 #include <array>
 #include <vector>
 
-#include "operators/graphics/group_by/group_target.hpp"
+#include "operators/graphics/group_by/group_context.hpp"
 
 namespace garuda::graphics {
 namespace {

@@ -4,7 +4,7 @@
 #include <array>
 #include <bit>
 
-#include "operators/graphics/group_by/group_target.hpp"
+#include "operators/graphics/group_by/group_context.hpp"
 
 namespace garuda::graphics {
 namespace {
@@ -58,7 +58,7 @@ Result<void> GroupSums::run(GroupContext& context, contract::AggregateState& sta
       GARUDA_TRY_ASSIGN(limbs_, context.image(VK_FORMAT_R32G32B32A32_SFLOAT, shape, 2, "accumulators"));
       return {};
     }));
-    context.max_counter("accumulator_pixels", num_pixels_);
+    context.submissions().max_counter("accumulator_pixels", num_pixels_);
     for (std::uint64_t first = 0; first < num_pixels_; first += at_once) {
       auto const size = std::min(at_once, num_pixels_ - first);
       GARUDA_TRY(sum_part(context, shape, static_cast<std::uint32_t>(first), static_cast<std::uint32_t>(size)));

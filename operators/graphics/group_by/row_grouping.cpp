@@ -98,8 +98,8 @@ Result<void> RowGrouping::take_memory(GroupContext& context) {
                         address_.image = group_image(num_rows_, texel_bytes_, n * texel_bytes_, context.limits());
                       return context.image(format_, address_.image, attachments_, "hash image");
                     }));
-  context.max_counter("image_pixels", address_.image.pixels());
-  context.add_counter(kind_.direct ? "direct_slices" : "hash_slices", 1);
+  context.submissions().max_counter("image_pixels", address_.image.pixels());
+  context.submissions().add_counter(kind_.direct ? "direct_slices" : "hash_slices", 1);
   return {};
 }
 
@@ -143,11 +143,11 @@ Result<void> RowGrouping::run(GroupContext& context, vulkan::DeviceGroups& group
       if (larger) {
         image_ = std::move(*larger);
         largest = shape;
-        context.max_counter("image_pixels", shape.pixels());
+        context.submissions().max_counter("image_pixels", shape.pixels());
       } else {
         // The heaps hold less than they say: more passes over the image that there is.
         if (larger.error().code() != ErrorCode::out_of_memory) return propagate(std::move(larger));
-        context.add_counter("images_halved", 1);
+        context.submissions().add_counter("images_halved", 1);
         shape = largest;
         image_bytes_ = shape.pixels() * texel_bytes_;
       }
@@ -178,7 +178,7 @@ Result<void> RowGrouping::draw_image(GroupContext& context, shaders::HashPush co
   pass.vertices = push.count;
   pass.last_use = vk::use::kComputeSampled;
   pass.next_use = vk::use::kComputeSampled;
-  context.add_counter("hash_images", 1);
+  context.submissions().add_counter("hash_images", 1);
   return context.draw(pass);
 }
 

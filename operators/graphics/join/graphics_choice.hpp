@@ -1,5 +1,6 @@
 // The graphics path's choices for one slice: addresses, image sizes, build side, storage and probe. Pure functions of
 // shape, statistics, limits and tuning, so that they are tested without a device and the planner prices with the same.
+// The kernel chooses slice by slice, from statistics that it takes; offers say what it is expected to choose from.
 #pragma once
 
 #include <cstdint>
@@ -9,8 +10,9 @@
 #include "garuda/error.hpp"
 #include "garuda/join.hpp"
 #include "operators/contract/join_kernel.hpp"
+#include "operators/contract/offers/offer.hpp"
 #include "operators/rates/rates.hpp"
-#include "operators/vulkan/image_shape.hpp"
+#include "operators/vulkan/pass_context.hpp"
 #include "shaders/shared/join_layout.h"
 #include "vk_runtime/device/device_traits.hpp"
 
@@ -156,5 +158,8 @@ std::uint32_t layers_per_slice(vulkan::ImageShape const& image, std::uint32_t ke
 /// Device memory that a slice of these sizes takes at most, without the images of a stack beyond the first. Bytes.
 std::uint64_t slice_bytes(std::uint64_t left_rows, std::uint64_t right_rows, std::uint32_t key_bits,
                           GraphicsLimits const& limits) noexcept;
+
+/// See JoinRow::offers. Errors: those of graphics_limits.
+Result<contract::JoinOffers> graphics_join_offers(contract::JoinInquiry const& inquiry);
 
 }  // namespace garuda::graphics

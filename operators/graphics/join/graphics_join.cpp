@@ -11,13 +11,11 @@
 #include <vector>
 
 #include "operators/contract/join_kernel.hpp"
-#include "operators/graphics/join/hash_stack.hpp"
-#include "operators/graphics/join/join_pipelines.hpp"
 #include "operators/graphics/join/kernel_context.hpp"
 #include "operators/graphics/join/match_table.hpp"
 #include "operators/graphics/join/probe_windows.hpp"
-#include "operators/graphics/join/run_table.hpp"
 #include "operators/graphics/join/slice_side.hpp"
+#include "operators/vulkan/pass_context.hpp"
 #include "operators/vulkan/vulkan_devices.hpp"
 #include "vk_runtime/lane.hpp"
 #include "vk_runtime/pipelines.hpp"
@@ -25,31 +23,30 @@
 namespace garuda::graphics {
 namespace {
 
-/// Resources that a kernel borrows from its backend, and which outlive it.
-struct KernelResources {
-  vk::Lane* lane = nullptr;
-  JoinPipelines* pipelines = nullptr;
-  GraphicsLimits const* limits = nullptr;
-  contract::BackendOptions const* options = nullptr;
-  std::uint64_t memory_budget_bytes = 0;  ///< of the lane
-};
-
 /// Joins one slice by a sequence of rendering passes (GARUDA §3).
 class GraphicsKernel final : public contract::JoinKernel {
  public:
   /// Takes addresses, starts the uploads and submits the statistics of the side that is likely to be built on; waits
   /// for none of it. `slice`'s keys outlive the kernel. Errors: usage when direct addresses were asked for and neither
   /// side's key range fits an image; those of JoinKernel.
-  static Result<std::unique_ptr<contract::JoinKernel>> start(KernelResources const& resources,
+  static Result<std::unique_ptr<contract::JoinKernel>> start(vulkan::OwnLane const& own, vk::PipelineStore& pipelines,
+                                                             GraphicsLimits const& limits,
+                                                             contract::BackendOptions const& options,
                                                              contract::JoinSlice const& slice);
-  ~GraphicsKernel() override;
-
   Result<std::uint64_t> count() override;
   Result<void> pairs(std::uint64_t first, std::span<contract::RowPair> out) override;
   Result<contract::MarkBitmap> mark(Side side) override;
 
  private:
-  GraphicsKernel(KernelResources const& resources, contract::JoinSlice const& slice);
+  GraphicsKernel(vulkan::OwnLane const& own, vk::PipelineStore& pipelines, GraphicsLimits const& limits,
+                 contract::BackendOptions const& options, contract::JoinSlice const& slice)
+      : slice_(slice),
+        options_(options),
+        lane_(own.lane),
+        submissions_(lane_, options.control, options.stats),
+        context_(lane_, pipelines, options.key_bits / 32, submissions_, limits, own.budget_bytes),
+        left_(Side::left, slice_.left),
+        right_(Side::right, slice_.right) {}
 
   bool is_empty() const noexcept { return left_.rows() == 0 || right_.rows() == 0; }
   SliceSide& other(SliceSide const& side) noexcept { return &side == &left_ ? right_ : left_; }
@@ -83,6 +80,7 @@ class GraphicsKernel final : public contract::JoinKernel {
   vk::Buffer heads_;
   std::vector<std::uint64_t> slice_starts_;     // output positions; the total last; empty until counted
   std::optional<std::uint32_t> counted_slice_;  // whose matches are in matches_
+  vulkan::DrainedLane const drained_{lane_};
 };
 
 std::uint64_t budget_for_rest(SliceSide const& probe, KernelContext const& context) {
@@ -91,30 +89,18 @@ std::uint64_t budget_for_rest(SliceSide const& probe, KernelContext const& conte
   return std::uint64_t{probe.rows()} * 20 + std::min(extent * extent * kWindowBytes, context.bytes_left() / 4);
 }
 
-GraphicsKernel::GraphicsKernel(KernelResources const& resources, contract::JoinSlice const& slice)
-    : slice_(slice),
-      options_(*resources.options),
-      lane_(*resources.lane),
-      submissions_(lane_, options_.control, options_.stats),
-      context_(lane_, *resources.pipelines, submissions_, *resources.limits, options_.tuning,
-               resources.memory_budget_bytes),
-      left_(Side::left, slice_.left),
-      right_(Side::right, slice_.right) {}
-
-Result<std::unique_ptr<contract::JoinKernel>> GraphicsKernel::start(KernelResources const& resources,
+Result<std::unique_ptr<contract::JoinKernel>> GraphicsKernel::start(vulkan::OwnLane const& own,
+                                                                    vk::PipelineStore& pipelines,
+                                                                    GraphicsLimits const& limits,
+                                                                    contract::BackendOptions const& options,
                                                                     contract::JoinSlice const& slice) {
   GARUDA_EXPECTS(slice.left.size() <= contract::kMaxPassRows && slice.right.size() <= contract::kMaxPassRows);
-  std::unique_ptr<GraphicsKernel> kernel(new GraphicsKernel(resources, slice));
+  std::unique_ptr<GraphicsKernel> kernel(new GraphicsKernel(own, pipelines, limits, options, slice));
   if (!kernel->is_empty()) {
     GARUDA_TRY(kernel->choose_addresses());
     GARUDA_TRY(kernel->upload_and_start_statistics());
   }
   return std::unique_ptr<contract::JoinKernel>(std::move(kernel));
-}
-
-GraphicsKernel::~GraphicsKernel() {
-  // A failure to drain is a lost device: nothing runs any more, and the next call on the lane reports it.
-  (void)lane_.drain();
 }
 
 Result<void> GraphicsKernel::choose_addresses() {
@@ -186,13 +172,12 @@ Result<void> GraphicsKernel::create_tables() {
 }
 
 void GraphicsKernel::report_choice() {
-  if (options_.stats == nullptr) return;
-  options_.stats->max_counter("layers", stack_ ? stack_->num_images() : 0);
-  options_.stats->add_counter("stack_slices", stack_ ? stack_->num_slices() : 0);
-  options_.stats->max_counter("image_pixels", build_->address()->image.pixels());
-  options_.stats->add_counter(build_->address()->direct ? "direct_slices" : "hash_slices", 1);
-  if (runs_) options_.stats->add_counter("run_slices", 1);
-  if (context_.limits().computes_matches) options_.stats->add_counter("compute_matched_slices", 1);
+  submissions_.max_counter("layers", stack_ ? stack_->num_images() : 0);
+  submissions_.add_counter("stack_slices", stack_ ? stack_->num_slices() : 0);
+  submissions_.max_counter("image_pixels", build_->address()->image.pixels());
+  submissions_.add_counter(build_->address()->direct ? "direct_slices" : "hash_slices", 1);
+  if (runs_) submissions_.add_counter("run_slices", 1);
+  if (context_.limits().computes_matches) submissions_.add_counter("compute_matched_slices", 1);
 }
 
 Result<void> GraphicsKernel::load_slice(std::uint32_t slice) {
@@ -254,7 +239,7 @@ Result<void> GraphicsKernel::pairs(std::uint64_t first, std::span<contract::RowP
       ProbeSource const source{slice, slice_starts_[slice + 1] - slice_starts_[slice], stack_ ? &*stack_ : nullptr,
                                runs_ ? &*runs_ : nullptr, &*matches_};
       GARUDA_TRY(windows_->at(context_, source, position));
-      if (options_.stats != nullptr) options_.stats->add_counter("windows", 1);
+      submissions_.add_counter("windows", 1);
     }
     auto const& window = windows_->kept();
     auto const rows = window.rows.subspan(position - window.first);
@@ -321,57 +306,24 @@ Result<void> GraphicsKernel::mark_build_runs() {
                            resources, vulkan::push_bytes(push), build_->rows());
 }
 
-class GraphicsBackend final : public contract::JoinBackend {
- public:
-  static Result<std::unique_ptr<GraphicsBackend>> open(vk::Device& device, vk::PipelineStore& pipelines,
-                                                       contract::BackendOptions const& options,
-                                                       ImageSizes const& sizes);
-
-  Result<std::unique_ptr<contract::JoinKernel>> begin(contract::JoinSlice const& slice, std::uint32_t lane) override;
-
- private:
-  explicit GraphicsBackend(contract::BackendOptions const& options) : options_(options) {}
-
-  contract::BackendOptions options_;
-  GraphicsLimits limits_;
-  vulkan::DeviceLanes lanes_;
-  std::vector<JoinPipelines> pipelines_;  // of each lane
-};
-
-Result<std::unique_ptr<GraphicsBackend>> GraphicsBackend::open(vk::Device& device, vk::PipelineStore& pipelines,
-                                                               contract::BackendOptions const& options,
-                                                               ImageSizes const& sizes) {
-  GARUDA_EXPECTS(options.lanes > 0 && (options.key_bits == 32 || options.key_bits == 64));
-  std::unique_ptr<GraphicsBackend> backend(new GraphicsBackend(options));
-  auto const& traits = device.traits();
-  GARUDA_TRY_ASSIGN(backend->limits_, graphics_limits(traits, options.tuning, sizes));
-  if (options.rates) backend->limits_.costs = raster_costs(*options.rates, options.tuning.matching);
-  if (!traits.format(vk::PixelFormat::r32_sfloat).blend && options.stats != nullptr) {
-    options.stats->note(
-        fmt::format("{} cannot blend R32_SFLOAT: statistics and stack counts run as compute passes", traits.name));
-  }
-  GARUDA_TRY_ASSIGN(backend->lanes_,
-                    vulkan::DeviceLanes::open(device, {options.lanes, options.tuning.upload,
-                                                       options.device_memory_limit_bytes, "join lane"}));
-  for (std::uint32_t lane = 0; lane < options.lanes; ++lane)
-    backend->pipelines_.emplace_back(pipelines, options.key_bits / 32);
-  return backend;
-}
-
-Result<std::unique_ptr<contract::JoinKernel>> GraphicsBackend::begin(contract::JoinSlice const& slice,
-                                                                     std::uint32_t lane) {
-  GARUDA_TRY_ASSIGN(auto* const own, lanes_.take(lane));
-  return GraphicsKernel::start({own, &pipelines_.at(lane), &limits_, &options_, lanes_.lane_budget_bytes}, slice);
-}
-
 }  // namespace
 
 Result<std::unique_ptr<contract::JoinBackend>> open_graphics_join(vk::Device& device, vk::PipelineStore& pipelines,
                                                                   contract::BackendOptions const& options,
                                                                   ImageSizes const& sizes) {
-  GARUDA_TRY_ASSIGN(std::unique_ptr<contract::JoinBackend> backend,
-                    GraphicsBackend::open(device, pipelines, options, sizes));
-  return backend;
+  GARUDA_EXPECTS(options.key_bits == 32 || options.key_bits == 64);
+  using Backend =
+      vulkan::LaneBackend<contract::JoinBackend, contract::JoinKernel, contract::JoinSlice, contract::BackendOptions>;
+  auto const& traits = device.traits();
+  GARUDA_TRY_ASSIGN(auto limits, graphics_limits(traits, options.tuning, sizes));
+  if (options.rates) limits.costs = raster_costs(*options.rates, options.tuning.matching);
+  if (!traits.format(vk::PixelFormat::r32_sfloat).blend && options.stats != nullptr) {
+    options.stats->note(
+        fmt::format("{} cannot blend R32_SFLOAT: statistics and stack counts run as compute passes", traits.name));
+  }
+  return Backend::open(device, options, "join lane", [&pipelines, limits](auto const& own, auto const&... what) {
+    return GraphicsKernel::start(own, pipelines, limits, what...);
+  });
 }
 
 }  // namespace garuda::graphics

@@ -79,7 +79,7 @@ Result<void> MatchTable::draw_counts(KernelContext& context, JoinPass pass, bool
   vulkan::PointPass points;
   points.phase = vulkan::phase::kCount;
   points.label = "count";
-  GARUDA_TRY_ASSIGN(points.pipeline, context.pipelines().get(pass, direct));
+  GARUDA_TRY_ASSIGN(points.pipeline, context.pipeline(pass, direct));
   points.resources = resources;
   points.push = vulkan::push_bytes(push);
   points.target = &count_fbo_;

@@ -6,9 +6,7 @@
 
 #include "garuda/error.hpp"
 #include "operators/contract/join_kernel.hpp"
-#include "operators/graphics/join/hash_stack.hpp"
 #include "operators/graphics/join/kernel_context.hpp"
-#include "operators/graphics/join/run_table.hpp"
 #include "operators/graphics/join/slice_side.hpp"
 #include "vk_runtime/memory/memory.hpp"
 

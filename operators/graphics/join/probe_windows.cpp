@@ -128,7 +128,7 @@ Result<void> ProbeWindows::draw(KernelContext& context, ProbeSource const& sourc
   }
   points.phase = vulkan::phase::kProbe;
   points.label = "probe";
-  GARUDA_TRY_ASSIGN(points.pipeline, context.pipelines().get(pass_of(probe_, source), is_direct(source)));
+  GARUDA_TRY_ASSIGN(points.pipeline, context.pipeline(pass_of(probe_, source), is_direct(source)));
   auto const bound = resources(source);
   points.resources = bound;
   points.push = vulkan::push_bytes(push);

@@ -8,10 +8,9 @@
 #include <vector>
 
 #include "garuda/error.hpp"
-#include "operators/graphics/join/hash_stack.hpp"
 #include "operators/graphics/join/kernel_context.hpp"
 #include "operators/graphics/join/match_table.hpp"
-#include "operators/graphics/join/run_table.hpp"
+#include "operators/graphics/join/slice_side.hpp"
 #include "vk_runtime/memory/memory.hpp"
 
 namespace garuda::graphics {

@@ -170,7 +170,7 @@ void write_integer_powers(std::byte const* values, std::size_t count, bool squar
       auto const word = static_cast<std::uint64_t>(number_of(value).magnitude);
       return UInt128{word} * word;
     };
-    // What most sums take: the lowest bits, which are not moved.
+    // Most sums take the lowest bits, which are not moved.
     if (squared && first == 0) return write([=](T value) { return square(value) & mask; });
     if (squared) return write([=](T value) { return shifted(square(value), first) & mask; });
     write([=](T value) {
