@@ -1,6 +1,6 @@
 # Finds what garuda links against. What is missing is named together with the way to get it.
 #
-# Debian packages: TBB, fmt, tl-expected, nlohmann-json, VulkanHeaders, volk, RE2, utf8proc; for the command CLI11 and, where it knows
+# Debian packages: TBB, fmt, tl-expected, nlohmann-json, VulkanHeaders, volk, RE2, utf8proc, protozero; for the command CLI11 and, where it knows
 # files, Snappy; for tests GoogleTest and, but on Windows, RapidCheck. Arrow C++ and Parquet come with the pyarrow package
 # of the Python environment GARUDA_PYTHON, so that files are read by the same library in C++ and in Python.
 
@@ -33,6 +33,13 @@ garuda_require(tl-expected libexpected-dev)
 garuda_require(nlohmann_json nlohmann-json3-dev)
 garuda_require(VulkanHeaders libvulkan-dev)
 include(GarudaTextLibraries)
+# protozero is headers alone, whose package has no CMake configuration; only sources of the room that reads plans of
+# Substrait include them.
+find_path(GARUDA_PROTOZERO_INCLUDE protozero/pbf_reader.hpp)
+mark_as_advanced(GARUDA_PROTOZERO_INCLUDE)
+if(NOT GARUDA_PROTOZERO_INCLUDE)
+  garuda_missing("protozero" "apt-get install libprotozero-dev")
+endif()
 if(GARUDA_BUILD_CLI)
   garuda_require(CLI11 libcli11-dev)
   if(GARUDA_FILES)

@@ -8,8 +8,8 @@ readonly arm64_tools=(g++-12-aarch64-linux-gnu qemu-user-static)
 readonly arm64_packages=(
   libc6-dev libstdc++-12-dev
   libvulkan1 libvulkan-dev libvulkan-volk-dev mesa-vulkan-drivers vulkan-validationlayers
-  libcli11-dev libexpected-dev libfmt-dev libgmock-dev libgtest-dev librapidcheck-dev libre2-dev libsnappy-dev
-  libtbb-dev libutf8proc-dev nlohmann-json3-dev)
+  libcli11-dev libexpected-dev libfmt-dev libgmock-dev libgtest-dev libprotozero-dev librapidcheck-dev libre2-dev
+  libsnappy-dev libtbb-dev libutf8proc-dev nlohmann-json3-dev)
 
 # turn_to_root ROOT: what names absolute paths in the packages names those below ROOT.
 turn_to_root() {

@@ -23,7 +23,7 @@ build_windows_library() {
 copy_windows_headers() {
   local package
   mkdir -p "$windows_libraries"/{include,share/cmake,lib/cmake/VulkanHeaders} || return
-  cp -r /usr/include/{tl,nlohmann,CLI,vulkan,vk_video} /usr/include/volk.[ch] "$windows_libraries/include/" || return
+  cp -r /usr/include/{tl,nlohmann,CLI,protozero,vulkan,vk_video} /usr/include/volk.[ch] "$windows_libraries/include/" || return
   for package in tl-expected nlohmann_json CLI11; do
     cp -r /usr/share/cmake/"$package" "$windows_libraries/share/cmake/" || return
   done

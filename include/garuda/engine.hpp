@@ -1,6 +1,7 @@
 // The entry point: an Engine owns devices, pipelines and memory budgets.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -18,6 +19,7 @@
 #include "garuda/pinned_buffer.hpp"
 #include "garuda/plan.hpp"
 #include "garuda/query.hpp"
+#include "garuda/substrait.hpp"
 #include "garuda/table.hpp"
 
 namespace garuda {
@@ -139,6 +141,16 @@ class Engine {
   Result<std::unique_ptr<QueryResult>> run(Query const& query, QueryOptions const& options = {});
   /// The operators that `run` would run, with the columns that each reads.
   Result<Plan> explain(Query const& query);
+
+  /// Runs the query of a plan of Substrait: a binary message `substrait.Plan` of version 0.20 to 0.x with one relation,
+  /// as DataFusion writes it. The tables that it reads by name must outlive the result; `plan` is free afterwards.
+  /// Errors: those of `run`; usage for a relation, expression, function, type or version that queries do not have,
+  /// naming it; invalid_input for bytes that are no plan, and for unknown tables and columns.
+  Result<std::unique_ptr<QueryResult>> run_substrait(std::span<std::byte const> plan,
+                                                     std::span<NamedTable const> tables,
+                                                     QueryOptions const& options = {});
+  /// The operators that `run_substrait` would run.
+  Result<Plan> explain_substrait(std::span<std::byte const> plan, std::span<NamedTable const> tables);
 
   /// Gives back the device memory that is kept between calls, up to an eighth of a device's, and the pinned memory that
   /// freed results left behind. Safe while calls run.

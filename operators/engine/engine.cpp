@@ -33,6 +33,7 @@
 #include "operators/resolve/join_columns.hpp"
 #include "operators/resolve/tuning_text.hpp"
 #include "operators/run/query_run.hpp"
+#include "operators/substrait/read_plan.hpp"
 #include "operators/vulkan/vulkan_devices.hpp"
 
 namespace garuda {
@@ -391,6 +392,18 @@ Result<std::unique_ptr<QueryResult>> Engine::run(Query const& query, QueryOption
 }
 
 Result<Plan> Engine::explain(Query const& query) { return query::explain_query(query); }
+
+Result<std::unique_ptr<QueryResult>> Engine::run_substrait(std::span<std::byte const> plan,
+                                                           std::span<NamedTable const> tables,
+                                                           QueryOptions const& options) {
+  GARUDA_TRY_ASSIGN(auto const query, substrait::read_plan(plan, tables));
+  return run(query, options);
+}
+
+Result<Plan> Engine::explain_substrait(std::span<std::byte const> plan, std::span<NamedTable const> tables) {
+  GARUDA_TRY_ASSIGN(auto const query, substrait::read_plan(plan, tables));
+  return explain(query);
+}
 
 void Engine::release_device_memory() {
   std::lock_guard const lock(impl_->mutex);

@@ -1,0 +1,46 @@
+// Expressions of Substrait.
+#pragma once
+
+#include "garuda/error.hpp"
+#include "garuda/expression.hpp"
+#include "operators/substrait/message.hpp"
+#include "operators/substrait/relation.hpp"
+
+namespace garuda::substrait {
+
+/// Reads expressions over the rows of one relation. A scalar subquery, whose value is the same for all rows, becomes a
+/// column more of that relation.
+class ExpressionReader {
+ public:
+  ExpressionReader(Relation input, PlanContext& context) : input_(std::move(input)), context_(context) {}
+
+  /// The expression of a message `Expression`. Errors: those of read_relation.
+  Result<ScalarExpression> read(Message const& expression);
+  Result<std::vector<ScalarExpression>> read_all(std::vector<Message> const& expressions);
+  /// The boolean of the field; nullopt: it is not there.
+  template <FieldNumber Number>
+  Result<std::optional<ScalarExpression>> read_optional(Message const& message, Number field) {
+    if (!message.has(field)) return std::nullopt;
+    GARUDA_TRY_ASSIGN(auto const expression, message.message(field));
+    GARUDA_TRY_ASSIGN(auto value, read(expression));
+    return value;
+  }
+
+  /// The relation with the columns of all that was read. Requires: nothing more is read.
+  Relation take_input() { return std::move(input_); }
+  Relation const& input() const noexcept { return input_; }
+
+ private:
+  Result<ScalarExpression> read_selection(Message const& selection) const;
+  Result<ScalarExpression> read_function(Message const& function);
+  Result<ScalarExpression> read_if_then(Message const& if_then);
+  Result<ScalarExpression> read_switch(Message const& switch_);
+  Result<ScalarExpression> read_cast(Message const& cast);
+  Result<ScalarExpression> read_or_list(Message const& list);
+  Result<ScalarExpression> read_subquery(Message const& subquery);
+
+  Relation input_;
+  PlanContext& context_;
+};
+
+}  // namespace garuda::substrait

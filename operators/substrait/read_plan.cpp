@@ -1,0 +1,86 @@
+#include "operators/substrait/read_plan.hpp"
+
+#include <fmt/format.h>
+
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "operators/substrait/field_numbers.hpp"
+#include "operators/substrait/relation.hpp"
+
+namespace garuda::substrait {
+namespace {
+
+/// The first minor version whose fields are where they are read.
+constexpr std::uint64_t kFirstMinor = 20;
+
+Result<void> check_version(Message const& plan) {
+  if (!plan.has(PlanField::version)) return fail(ErrorCode::usage, "the plan says no version of Substrait");
+  GARUDA_TRY_ASSIGN(auto const version, plan.message(PlanField::version));
+  GARUDA_TRY_ASSIGN(auto const major, version.integer(VersionField::major));
+  GARUDA_TRY_ASSIGN(auto const minor, version.integer(VersionField::minor));
+  GARUDA_TRY_ASSIGN(auto const producer, version.bytes(VersionField::producer));
+  if (major == 0 && minor >= kFirstMinor) return {};
+  return fail(ErrorCode::usage, fmt::format("plans are read of Substrait 0.{} and later 0.x, not this one's, by '{}': "
+                                            "{}.{}",
+                                            kFirstMinor, producer, major, minor));
+}
+
+Result<void> read_functions(Message const& plan, PlanContext& context) {
+  GARUDA_TRY_ASSIGN(auto const declarations, plan.messages(PlanField::extensions));
+  for (auto const& declaration : declarations) {
+    if (!declaration.has(DeclarationField::function)) continue;
+    GARUDA_TRY_ASSIGN(auto const function, declaration.message(DeclarationField::function));
+    GARUDA_TRY_ASSIGN(auto const anchor, function.integer(FunctionDeclarationField::anchor));
+    GARUDA_TRY_ASSIGN(auto const name, function.bytes(FunctionDeclarationField::name));
+    context.functions[anchor] = name.substr(0, name.find(':'));
+  }
+  return {};
+}
+
+/// The relation of the plan, and the names of its fields; none: the relation has no names of its own.
+struct Root {
+  Message relation;
+  std::vector<std::string_view> names;
+};
+
+Result<Root> read_root(Message const& plan) {
+  GARUDA_TRY_ASSIGN(auto const relations, plan.messages(PlanField::relations));
+  if (relations.size() != 1)
+    return fail(ErrorCode::usage, fmt::format("a plan with one relation is read, not with {}", relations.size()));
+  if (!relations[0].has(PlanRelField::root))
+    return fail(ErrorCode::usage, "the relation of the plan is no root, which names its columns");
+  GARUDA_TRY_ASSIGN(auto const root, relations[0].message(PlanRelField::root));
+  GARUDA_TRY_ASSIGN(auto relation, root.message(RootField::input));
+  GARUDA_TRY_ASSIGN(auto names, root.all_bytes(RootField::names));
+  return Root{std::move(relation), std::move(names)};
+}
+
+}  // namespace
+
+Result<std::string> function_name(PlanContext const& context, std::uint64_t anchor) {
+  auto const found = context.functions.find(anchor);
+  if (found != context.functions.end()) return found->second;
+  return fail(ErrorCode::invalid_input, fmt::format("the plan calls a function that it does not declare: {}", anchor));
+}
+
+Result<Query> read_plan(std::span<std::byte const> plan, std::span<NamedTable const> tables) {
+  GARUDA_TRY_ASSIGN(auto const message, Message::parse({reinterpret_cast<char const*>(plan.data()), plan.size()}));
+  GARUDA_TRY(check_version(message));
+  PlanContext context{.tables = tables};
+  GARUDA_TRY(read_functions(message, context));
+  GARUDA_TRY_ASSIGN(auto const root, read_root(message));
+  GARUDA_TRY_ASSIGN(auto const relation, read_relation(root.relation, context));
+  if (relation.fields.size() != root.names.size() || root.names.empty())
+    return fail(ErrorCode::invalid_input,
+                fmt::format("the root of the plan has {} names for {} fields, of which there is at least one",
+                            root.names.size(), relation.fields.size()));
+  std::vector<NamedExpression> columns;
+  for (std::size_t f = 0; f < root.names.size(); ++f)
+    columns.push_back({std::string(root.names[f]), column(relation.fields[f])});
+  return relation.query.project(std::move(columns));
+}
+
+}  // namespace garuda::substrait

@@ -1,0 +1,364 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <numeric>
+#include <optional>
+#include <utility>
+
+#include "operators/substrait/depth.hpp"
+#include "operators/substrait/field_numbers.hpp"
+#include "operators/substrait/read_expression.hpp"
+#include "operators/substrait/read_type.hpp"
+#include "operators/substrait/relation.hpp"
+
+namespace garuda::substrait {
+namespace {
+
+std::vector<std::size_t> first_positions(std::size_t count) {
+  std::vector<std::size_t> positions(count);
+  std::iota(positions.begin(), positions.end(), std::size_t{0});
+  return positions;
+}
+
+/// A relation of a query whose columns are its fields.
+Relation plain(Query query, std::size_t width) { return {std::move(query), width, first_positions(width)}; }
+
+Result<Relation> read_input(Message const& of, auto field, PlanContext& context) {
+  GARUDA_TRY_ASSIGN(auto const rel, of.message(field));
+  return read_relation(rel, context);
+}
+
+Result<void> refuse_enhancement(Message const& extended, auto field) {
+  GARUDA_TRY_ASSIGN(auto const extension, extended.message(field));
+  if (extension.has(AdvancedExtensionField::enhancement))
+    return fail(ErrorCode::usage, "the plan has an enhancement of another producer, which changes what it means");
+  return {};
+}
+
+/// Gives the relation the fields that its mapping names.
+Result<Relation> emitted(Relation relation, Message const& body) {
+  GARUDA_TRY(refuse_enhancement(body, AnyRelField::advanced_extension));
+  GARUDA_TRY_ASSIGN(auto const common, body.message(AnyRelField::common));
+  GARUDA_TRY(refuse_enhancement(common, CommonField::advanced_extension));
+  if (!common.has(CommonField::emit)) return relation;
+  GARUDA_TRY_ASSIGN(auto const emit, common.message(CommonField::emit));
+  GARUDA_TRY_ASSIGN(auto const mapping, emit.integers(EmitField::output_mapping));
+  std::vector<std::size_t> fields;
+  for (auto const position : mapping) {
+    if (position >= relation.fields.size())
+      return fail(ErrorCode::invalid_input, fmt::format("a mapping of the plan refers to one of {} fields by its "
+                                                        "position: {}",
+                                                        relation.fields.size(), position));
+    fields.push_back(relation.fields[position]);
+  }
+  relation.fields = std::move(fields);
+  return relation;
+}
+
+// --- reads --------------------------------------------------------------------------------------------------------
+
+Result<std::string> table_name(Message const& named_table) {
+  GARUDA_TRY_ASSIGN(auto const names, named_table.all_bytes(NamedTableField::names));
+  std::string whole;
+  for (auto const name : names) whole += fmt::format("{}{}", whole.empty() ? "" : ".", name);
+  return whole;
+}
+
+Result<TableView> find_table(std::string const& name, PlanContext const& context) {
+  auto const found = std::ranges::find(context.tables, name, &NamedTable::name);
+  if (found != context.tables.end()) return found->table;
+  return fail(ErrorCode::invalid_input, fmt::format("the plan reads a table that it was not given: {}", name));
+}
+
+/// A column that the plan reads: its name, and its type where queries have it.
+struct ReadColumn {
+  std::string name;
+  std::optional<DataType> type;
+};
+
+Result<std::vector<ReadColumn>> read_schema(Message const& read) {
+  GARUDA_TRY_ASSIGN(auto const schema, read.message(ReadField::base_schema));
+  GARUDA_TRY_ASSIGN(auto const names, schema.all_bytes(NamedStructField::names));
+  GARUDA_TRY_ASSIGN(auto const structure, schema.message(NamedStructField::struct_));
+  GARUDA_TRY_ASSIGN(auto const types, structure.messages(StructTypeField::types));
+  std::vector<ReadColumn> columns;
+  std::size_t next = 0;
+  for (auto const& type : types) {
+    if (next >= names.size()) return fail(ErrorCode::invalid_input, "a schema of the plan has more types than names");
+    columns.push_back({std::string(names[next]), std::nullopt});
+    if (auto read_as = read_type(type)) columns.back().type = *std::move(read_as);
+    GARUDA_TRY_ASSIGN(auto const inner, count_inner_names(type, 0));
+    next += 1 + inner;
+  }
+  return columns;
+}
+
+/// Whether values of two types are the same to a plan: layouts of strings, zones and widths of decimals may differ.
+bool agree(DataType const& planned, DataType const& given) {
+  auto const& type = given.id == TypeId::dictionary ? *given.value : given;
+  auto const kind = [](DataType const& t) {
+    switch (t.id) {
+      case TypeId::large_utf8:
+      case TypeId::utf8_view:
+        return TypeId::utf8;
+      case TypeId::large_binary:
+      case TypeId::binary_view:
+        return TypeId::binary;
+      case TypeId::decimal32:
+      case TypeId::decimal64:
+      case TypeId::decimal256:
+        return TypeId::decimal128;
+      default:
+        return t.id;
+    }
+  };
+  return kind(planned) == kind(type) && planned.scale == type.scale && planned.unit == type.unit &&
+         planned.timezone.empty() == type.timezone.empty();
+}
+
+/// The fields of a read: all columns of its schema, by where the table has them.
+Result<std::vector<std::size_t>> columns_of(std::vector<ReadColumn> const& columns, std::string const& name,
+                                            TableView table) {
+  std::vector<std::size_t> fields;
+  for (auto const& column : columns) {
+    GARUDA_TRY_ASSIGN(auto const position, find_column(table.schema(), column.name));
+    auto const& given = table.schema()[position].type;
+    if (column.type && !agree(*column.type, given))
+      return fail(ErrorCode::invalid_input, fmt::format("the plan reads column '{}' of table '{}' as {}, which it is "
+                                                        "not: {}",
+                                                        column.name, name, to_string(*column.type), to_string(given)));
+    fields.push_back(position);
+  }
+  return fields;
+}
+
+Result<std::vector<std::size_t>> read_mask(Message const& read, std::vector<std::size_t> fields) {
+  if (!read.has(ReadField::projection)) return fields;
+  GARUDA_TRY_ASSIGN(auto const projection, read.message(ReadField::projection));
+  GARUDA_TRY_ASSIGN(auto const select, projection.message(MaskField::select));
+  GARUDA_TRY_ASSIGN(auto const items, select.messages(StructSelectField::struct_items));
+  std::vector<std::size_t> chosen;
+  for (auto const& item : items) {
+    GARUDA_TRY_ASSIGN(auto const position, item.integer(StructItemField::field));
+    if (item.has(StructItemField::child)) return fail(ErrorCode::usage, "queries do not read parts of structs");
+    if (position >= fields.size())
+      return fail(ErrorCode::invalid_input, fmt::format("a projection of the plan refers to one of {} columns by its "
+                                                        "position: {}",
+                                                        fields.size(), position));
+    chosen.push_back(fields[position]);
+  }
+  return chosen;
+}
+
+/// The constant rows of a read, each a projection of the one row.
+Result<Relation> read_values(Message const& read, PlanContext& context) {
+  GARUDA_TRY_ASSIGN(auto const values, read.message(ReadField::virtual_table));
+  if (values.has(VirtualTableField::old_values))
+    return fail(ErrorCode::usage, "constant rows stand where versions of Substrait before 0.56 had them");
+  GARUDA_TRY_ASSIGN(auto const rows, values.messages(VirtualTableField::expressions));
+  GARUDA_TRY_ASSIGN(auto const schema, read_schema(read));
+  if (rows.empty()) {
+    // No row is left of one whose columns have the types.
+    std::vector<NamedExpression> nulls;
+    for (auto const& column : schema)
+      nulls.push_back({{}, literal(Literal{column.type.value_or(DataType{TypeId::boolean}), {}})});
+    auto none = one_row();
+    if (!nulls.empty()) none = plain(none.query.project(nulls), nulls.size());
+    none.query = none.query.limit(0);
+    return none;
+  }
+  std::vector<Query> queries;
+  for (auto const& row : rows) {
+    GARUDA_TRY_ASSIGN(auto const expressions, row.messages(NestedStructField::fields));
+    if (expressions.size() != schema.size())
+      return fail(ErrorCode::invalid_input,
+                  fmt::format("a constant row of the plan has {} fields, not {}", expressions.size(), schema.size()));
+    ExpressionReader reader(one_row(), context);
+    GARUDA_TRY_ASSIGN(auto const fields, reader.read_all(expressions));
+    std::vector<NamedExpression> columns;
+    for (std::size_t f = 0; f < fields.size(); ++f)
+      columns.push_back({{}, schema[f].type ? cast(fields[f], *schema[f].type) : fields[f]});
+    if (columns.empty()) columns.push_back({{}, literal(true)});
+    queries.push_back(reader.take_input().query.project(std::move(columns)));
+  }
+  Relation relation{Query::union_all(std::move(queries)), std::max<std::size_t>(schema.size(), 1),
+                    first_positions(schema.size())};
+  return relation;
+}
+
+Result<Relation> read_read(Message const& read, PlanContext& context) {
+  if (read.has(ReadField::virtual_table)) return read_values(read, context);
+  if (!read.has(ReadField::named_table))
+    return fail(ErrorCode::usage, "plans read tables by their names, and constant rows, not files");
+  GARUDA_TRY_ASSIGN(auto const named_table, read.message(ReadField::named_table));
+  GARUDA_TRY_ASSIGN(auto const name, table_name(named_table));
+  GARUDA_TRY_ASSIGN(auto const table, find_table(name, context));
+  GARUDA_TRY_ASSIGN(auto const schema, read_schema(read));
+  GARUDA_TRY_ASSIGN(auto fields, columns_of(schema, name, table));
+  ExpressionReader reader({Query::scan(table), table.num_columns(), std::move(fields)}, context);
+  // A filter of best effort leaves out only rows that the plan leaves out anyway.
+  GARUDA_TRY_ASSIGN(auto predicate, reader.read_optional(read, ReadField::filter));
+  auto relation = reader.take_input();
+  if (predicate) relation.query = relation.query.filter(*std::move(predicate));
+  GARUDA_TRY_ASSIGN(relation.fields, read_mask(read, std::move(relation.fields)));
+  return relation;
+}
+
+// --- relations of one input ---------------------------------------------------------------------------------------
+
+Result<Relation> read_filter(Message const& filter, PlanContext& context) {
+  GARUDA_TRY_ASSIGN(auto input, read_input(filter, FilterField::input, context));
+  ExpressionReader reader(std::move(input), context);
+  GARUDA_TRY_ASSIGN(auto predicate, reader.read_optional(filter, FilterField::condition));
+  if (!predicate) return fail(ErrorCode::invalid_input, "a filter of the plan has no condition");
+  auto relation = reader.take_input();
+  relation.query = relation.query.filter(*std::move(predicate));
+  return relation;
+}
+
+Result<Relation> read_project(Message const& project, PlanContext& context) {
+  GARUDA_TRY_ASSIGN(auto input, read_input(project, ProjectField::input, context));
+  ExpressionReader reader(std::move(input), context);
+  GARUDA_TRY_ASSIGN(auto const expressions, project.messages(ProjectField::expressions));
+  GARUDA_TRY_ASSIGN(auto values, reader.read_all(expressions));
+  auto const relation = reader.take_input();
+  std::vector<NamedExpression> columns;
+  for (auto const field : relation.fields) columns.push_back({{}, column(field)});
+  for (auto& value : values) columns.push_back({{}, std::move(value)});
+  auto const width = columns.size();
+  if (width == 0) return relation;
+  return plain(relation.query.project(std::move(columns)), width);
+}
+
+Result<Relation> read_sort(Message const& sort, PlanContext& context) {
+  GARUDA_TRY_ASSIGN(auto input, read_input(sort, SortField::input, context));
+  // Ties are broken by the fields of the relation.
+  ExpressionReader reader(with_plain_columns(std::move(input)), context);
+  GARUDA_TRY_ASSIGN(auto const messages, sort.messages(SortField::sorts));
+  std::vector<SortKey> keys;
+  for (auto const& message : messages) {
+    GARUDA_TRY_ASSIGN(auto const expression, message.message(SortKeyField::expression));
+    GARUDA_TRY_ASSIGN(auto value, reader.read(expression));
+    GARUDA_TRY_ASSIGN(auto const number, message.integer(SortKeyField::direction));
+    auto const direction = static_cast<SortDirection>(number);
+    if (number < 1 || number > 4)
+      return fail(ErrorCode::usage, fmt::format("queries do not have this direction of a sort: {}", number));
+    keys.push_back(
+        {std::move(value),
+         direction == SortDirection::descending_nulls_first || direction == SortDirection::descending_nulls_last,
+         direction == SortDirection::ascending_nulls_first || direction == SortDirection::descending_nulls_first});
+  }
+  auto relation = reader.take_input();
+  relation.query = relation.query.sort(std::move(keys));
+  return relation;
+}
+
+/// A number of rows: a constant, or, by an earlier version, a plain number; nullopt: there is none.
+Result<std::optional<std::uint64_t>> read_rows(Message const& fetch, FetchField field, FetchField old_field) {
+  auto number = std::int64_t{-1};
+  if (fetch.has(field)) {
+    GARUDA_TRY_ASSIGN(auto const expression, fetch.message(field));
+    PlanContext none{.tables = {}};
+    GARUDA_TRY_ASSIGN(auto const value, ExpressionReader(one_row(), none).read(expression));
+    auto const* const constant = std::get_if<std::int64_t>(&value.literal.value);
+    if (value.form != ScalarExpression::Form::literal || constant == nullptr || *constant < 0)
+      return fail(ErrorCode::usage, "a limit of the plan is no constant that is 0 or more");
+    number = *constant;
+  } else if (fetch.has(old_field)) {
+    GARUDA_TRY_ASSIGN(auto const bits, fetch.integer(old_field));
+    number = static_cast<std::int64_t>(bits);
+  }
+  return number < 0 ? std::nullopt : std::optional(static_cast<std::uint64_t>(number));
+}
+
+Result<Relation> read_fetch(Message const& fetch, PlanContext& context) {
+  GARUDA_TRY_ASSIGN(auto relation, read_input(fetch, FetchField::input, context));
+  GARUDA_TRY_ASSIGN(auto const offset, read_rows(fetch, FetchField::offset, FetchField::old_offset));
+  GARUDA_TRY_ASSIGN(auto const count, read_rows(fetch, FetchField::count, FetchField::old_count));
+  relation.query = relation.query.limit(count, offset.value_or(0));
+  return relation;
+}
+
+Result<Relation> read_set(Message const& set, PlanContext& context) {
+  GARUDA_TRY_ASSIGN(auto const number, set.integer(SetField::op));
+  auto const operation = static_cast<SetOperation>(number);
+  if (operation != SetOperation::union_all && operation != SetOperation::union_distinct)
+    return fail(ErrorCode::usage, fmt::format("queries do not have this operation of sets: {}", number));
+  GARUDA_TRY_ASSIGN(auto const rels, set.messages(SetField::inputs));
+  if (rels.empty()) return fail(ErrorCode::invalid_input, "a set of the plan has no inputs");
+  std::vector<Query> inputs;
+  std::size_t width = 0;
+  for (auto const& rel : rels) {
+    GARUDA_TRY_ASSIGN(auto relation, read_relation(rel, context));
+    relation = with_plain_columns(std::move(relation));
+    if (!inputs.empty() && relation.fields.size() != width)
+      return fail(ErrorCode::invalid_input, "the inputs of a set of the plan have different numbers of fields");
+    width = relation.fields.size();
+    inputs.push_back(std::move(relation.query));
+  }
+  auto query = Query::union_all(std::move(inputs));
+  if (operation == SetOperation::union_distinct) query = query.distinct();
+  return Relation{std::move(query), std::max<std::size_t>(width, 1), first_positions(width)};
+}
+
+Result<Relation> read_body(RelField field, Message const& body, PlanContext& context) {
+  switch (field) {
+    case RelField::read:
+      return read_read(body, context);
+    case RelField::filter:
+      return read_filter(body, context);
+    case RelField::fetch:
+      return read_fetch(body, context);
+    case RelField::aggregate:
+      return read_aggregate(body, context);
+    case RelField::sort:
+      return read_sort(body, context);
+    case RelField::join:
+    case RelField::cross:
+      return read_join(body, context);
+    case RelField::project:
+      return read_project(body, context);
+    case RelField::set:
+      return read_set(body, context);
+  }
+  constexpr std::pair<std::uint32_t, std::string_view> kNames[] = {
+      {9, "extension"},         {10, "extension"}, {11, "extension"},   {13, "hash join"},
+      {14, "merge join"},       {15, "exchange"},  {16, "expand"},      {17, "window"},
+      {18, "nested loop join"}, {19, "write"},     {20, "DDL"},         {21, "reference"},
+      {22, "update"},           {23, "top-n"},     {24, "lateral join"}};
+  auto const number = static_cast<std::uint32_t>(field);
+  auto const* const name = std::ranges::find(kNames, number, [](auto const& pair) { return pair.first; });
+  return fail(ErrorCode::usage, name == std::end(kNames)
+                                    ? fmt::format("queries have no relation of this field of Substrait's: {}", number)
+                                    : fmt::format("queries do not have this relation of Substrait: {}", name->second));
+}
+
+}  // namespace
+
+Relation with_plain_columns(Relation relation) {
+  auto const count = relation.fields.size();
+  if (count == relation.width && std::ranges::equal(relation.fields, first_positions(count))) return relation;
+  std::vector<NamedExpression> columns;
+  for (auto const field : relation.fields) columns.push_back({{}, column(field)});
+  if (columns.empty()) columns.push_back({{}, literal(true)});
+  auto const width = columns.size();
+  return {relation.query.project(std::move(columns)), width, first_positions(count)};
+}
+
+Relation one_row() {
+  static Table const none({{"none", DataType{TypeId::boolean}}}, {});
+  AggregateCall rows;
+  rows.name = "rows";
+  return {Query::scan(none.view()).group_by({}, {rows}), 1, {}};
+}
+
+Result<Relation> read_relation(Message const& rel, PlanContext& context) {
+  Level const level(context.depth);
+  if (level.is_too_deep()) return too_deep();
+  auto const field = static_cast<RelField>(rel.first_number());
+  GARUDA_TRY_ASSIGN(auto const body, rel.message(field));
+  GARUDA_TRY_ASSIGN(auto relation, read_body(field, body, context));
+  return emitted(std::move(relation), body);
+}
+
+}  // namespace garuda::substrait

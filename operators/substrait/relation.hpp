@@ -1,0 +1,49 @@
+// A relation of a plan while it is read, and what reads it.
+#pragma once
+
+#include <cstddef>
+#include <map>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "garuda/error.hpp"
+#include "garuda/query.hpp"
+#include "garuda/substrait.hpp"
+#include "operators/substrait/message.hpp"
+
+namespace garuda::substrait {
+
+/// A query, and which of its columns are the fields of the relation, in their order. Masks and mappings of a plan
+/// change the fields only.
+struct Relation {
+  Query query;
+  std::size_t width = 0;  ///< Columns of the query.
+  std::vector<std::size_t> fields;
+};
+
+/// The query whose columns are the fields of a relation in their order; a relation without fields has some column.
+Relation with_plain_columns(Relation relation);
+
+/// A relation of one row without fields.
+Relation one_row();
+
+/// What the relations of a plan share.
+struct PlanContext {
+  std::span<NamedTable const> tables;
+  std::map<std::uint64_t, std::string> functions{};  ///< Names by the anchors that the plan gives them.
+  std::size_t depth = 0;                             ///< Levels of relations and expressions that are being read.
+};
+
+/// Reads a message `Rel`. Errors: usage for what queries do not have, naming it; invalid_input for an unknown table or
+/// column, a position beyond the columns, or bytes that are no message.
+Result<Relation> read_relation(Message const& rel, PlanContext& context);
+
+Result<Relation> read_join(Message const& join, PlanContext& context);
+Result<Relation> read_aggregate(Message const& aggregate, PlanContext& context);
+
+/// The name of a function of the plan, without the types behind a colon. Errors: invalid_input for an unknown anchor.
+Result<std::string> function_name(PlanContext const& context, std::uint64_t anchor);
+
+}  // namespace garuda::substrait
