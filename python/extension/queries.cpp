@@ -7,10 +7,10 @@
 
 #include <algorithm>
 #include <cstring>
-#include <initializer_list>
 #include <memory>
 #include <optional>
 #include <set>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -58,7 +58,7 @@ void require_column(TableView table, std::string const& name) {
 /// Whether to run in place on one thread (see Watch), which gains more than further threads would: an upper bound of
 /// the work, all pairs of a join, takes some 20 ms. Tables on devices, and what names a device or its path, may have
 /// pipelines to compile.
-bool is_brief(RunOptions const& run, std::initializer_list<SharedRows> inputs) {
+bool is_brief(RunOptions const& run, std::vector<SharedRows> const& inputs) {
   if (run.device || (run.path != Path::automatic && run.path != Path::cpu)) return false;
   std::int64_t work = 1;
   for (auto const& input : inputs) {
@@ -71,8 +71,8 @@ bool is_brief(RunOptions const& run, std::initializer_list<SharedRows> inputs) {
 
 /// Gives a brief query one thread, unless the caller says how many.
 template <class Query>
-Query with_threads(Query query, std::initializer_list<SharedRows> inputs) {
-  query.is_brief = is_brief(query.options, inputs);
+Query with_threads(Query query) {
+  query.is_brief = is_brief(query.options, query.inputs());
   if (query.is_brief && query.options.threads == 0) query.options.threads = 1;
   return query;
 }
@@ -129,6 +129,42 @@ struct GroupByQuery {
   }
 };
 
+/// A plan of Substrait, and the tables that it reads by their names.
+struct PlanQuery {
+  SharedEngine engine;
+  std::string plan;
+  std::vector<std::pair<std::string, SharedRows>> tables;
+  QueryOptions options;
+  bool is_brief = false;
+
+  std::vector<SharedRows> inputs() const {
+    std::vector<SharedRows> all;
+    for (auto const& [name, rows] : tables) all.push_back(rows);
+    return all;
+  }
+  Result<std::unique_ptr<QueryResult>> start(Control control) const {
+    auto controlled = options;
+    controlled.control = std::move(control);
+    GARUDA_TRY_ASSIGN(auto const named, checked(controlled.control));
+    return engine->run_substrait(std::as_bytes(std::span(plan)), named, controlled);
+  }
+  Result<Plan> explain(Control control) const {
+    GARUDA_TRY_ASSIGN(auto const named, checked(control));
+    return engine->explain_substrait(std::as_bytes(std::span(plan)), named);
+  }
+
+ private:
+  /// The tables, whose values are right.
+  Result<std::vector<NamedTable>> checked(Control const& control) const {
+    std::vector<NamedTable> named;
+    for (auto const& [name, rows] : tables) {
+      GARUDA_TRY_ASSIGN(auto const table, rows->checked(options.threads, {}, &control));
+      named.push_back({name, table});
+    }
+    return named;
+  }
+};
+
 /// A query that runs, what it reads and what may end it.
 struct Run {
   SharedEngine engine;
@@ -147,7 +183,8 @@ std::shared_ptr<Run> start(Query const& query, nb::object on_progress) {
 /// Collects all rows on the device where the inputs are, if they were made there, else on the host.
 template <class Query>
 Result<SharedRows> collect_rows(Query const& query, QueryResult& result) {
-  if (query.inputs().front()->on_device() != nullptr) {
+  auto const inputs = query.inputs();
+  if (!inputs.empty() && inputs.front()->on_device() != nullptr) {
     auto there = result.take_device_table();
     if (there) return share(query.engine, *std::move(there));
     if (there.error().code() != ErrorCode::usage) return propagate(std::move(there));
@@ -231,7 +268,7 @@ JoinQuery make_join(HeldEngine const& engine, HeldTable const& left, HeldTable c
     }
   }
   query.options.tuning = unwrap(parse_join_tuning(settings.tuning));
-  return with_threads(std::move(query), {left.rows, right.rows});
+  return with_threads(std::move(query));
 }
 
 GroupByQuery make_group_by(HeldEngine const& engine, HeldTable const& table, std::vector<std::string> keys,
@@ -248,7 +285,16 @@ GroupByQuery make_group_by(HeldEngine const& engine, HeldTable const& table, std
     for (auto const& column : {aggregate.column, aggregate.second})
       if (column) require_column(table.rows->view(), *column);
   query.options.tuning = unwrap(parse_group_by_tuning(settings.tuning));
-  return with_threads(std::move(query), {table.rows});
+  return with_threads(std::move(query));
+}
+
+PlanQuery make_plan(HeldEngine const& engine, nb::bytes const& plan,
+                    std::vector<std::pair<std::string, HeldTable>> const& tables, Settings const& settings) {
+  PlanQuery query{engine.engine, std::string(plan.c_str(), plan.size()), {}, {settings.run, {}, {}}};
+  for (auto const& [name, table] : tables) query.tables.emplace_back(name, table.rows);
+  query.options.join_tuning = unwrap(parse_join_tuning(settings.tuning));
+  query.options.group_by_tuning = unwrap(parse_group_by_tuning(settings.tuning));
+  return with_threads(std::move(query));
 }
 
 /// `groups`: of each row, 64 bits each.
@@ -387,6 +433,10 @@ void bind_queries(nb::module_& module) {
                       .def(nb::new_(&make_group_by), nb::arg("engine"), nb::arg("table"), nb::arg("keys"),
                            nb::arg("aggregates"), nb::arg("as_states"), nb::arg("ordered"), nb::arg("settings"));
   bind_query(group_by);
+  auto plan =
+      nb::class_<PlanQuery>(module, "PlanQuery")
+          .def(nb::new_(&make_plan), nb::arg("engine"), nb::arg("plan"), nb::arg("tables"), nb::arg("settings"));
+  bind_query(plan);
 
   nb::class_<HeldStream>(module, "Stream")
       .def("next", &HeldStream::next)

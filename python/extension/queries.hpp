@@ -1,4 +1,4 @@
-// Joins and group-bys as Python asks for them, to be run, streamed, counted or explained.
+// Joins, group-bys and plans as Python asks for them, to be run, streamed, counted or explained.
 #pragma once
 
 #include <nanobind/nanobind.h>

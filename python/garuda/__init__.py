@@ -8,8 +8,8 @@
 >>> garuda.group_by(visits, "who", ordered=True).agg(total=("minutes", "sum")).to_pydict()
 {'who': [1, 3], 'total': [42, 45]}
 
-`join`, `join_stream`, `join_count`, `explain_join`, `build`, `group_by`, `upload` and `devices` are those of one
-`Engine`, which looks for devices when it is first used. No GPU is touched, and no other library imported, before that.
+`join`, `join_stream`, `join_count`, `explain_join`, `build`, `group_by`, `sql`, `explain_sql`, `upload` and `devices` are
+those of one `Engine`, which looks for devices when it is first used. No GPU is touched, and no other library imported, before that.
 """
 
 from __future__ import annotations
@@ -53,13 +53,15 @@ build = default_engine.build
 group_by = default_engine.group_by
 upload = default_engine.upload
 devices = default_engine.devices
+sql = default_engine.sql
+explain_sql = default_engine.explain_sql
 
 __all__ = [
     "CancelledError", "ColumnNotFoundError", "Device", "DeviceFailureError", "Engine", "Error", "ForkedError",
     "GroupBy", "InternalError", "InvalidInputError", "JoinBuild", "LimitExceededError", "NoDeviceError",
     "OutOfMemoryError", "OutputError", "Plan", "Progress", "Scan", "Stats", "Stream", "Table", "UsageError",
-    "__version__", "build", "default_engine", "devices", "explain_join", "fallbacks", "group_by", "install", "installed", "join", "join_count",
-    "join_stream", "read", "read_csv", "read_ipc", "read_parquet", "scan", "table", "uninstall", "upload",
+    "__version__", "build", "default_engine", "devices", "explain_join", "explain_sql", "fallbacks", "group_by", "install", "installed", "join", "join_count",
+    "join_stream", "read", "read_csv", "read_ipc", "read_parquet", "scan", "sql", "table", "uninstall", "upload",
 ]  # fmt: skip
 
 

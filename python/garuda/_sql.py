@@ -1,0 +1,84 @@
+"""Queries in SQL: their tables by name, and their plans to the engine."""
+
+from __future__ import annotations
+
+import glob
+from types import FrameType
+from typing import TYPE_CHECKING, Any, Mapping, Optional
+
+from . import _arguments, _core, _sql_plan
+from ._arguments import wrong
+from .errors import UsageError
+from .files import _FORMATS, Scan
+from .table import Data, Table, table_of
+
+if TYPE_CHECKING:
+    from .engine import Engine
+
+
+def _files(name: str) -> Optional[Scan]:
+    """The files of a pattern, in the order of their names; None: the name is none of files."""
+    if not name.lower().endswith(tuple(_FORMATS)):
+        return None
+    paths = sorted(glob.glob(name))
+    if not paths:
+        raise FileNotFoundError(f"the query reads files that are not there: {name}")
+    return Scan(paths)
+
+
+def _is_table(value: Any) -> bool:
+    """Whether a variable can be meant: queries name columns and tables alike, and a number is none."""
+    if isinstance(value, type):
+        return False
+    return isinstance(value, (Table, Mapping)) or any(
+        hasattr(value, name) for name in ("__arrow_c_stream__", "__arrow_c_array__", "_garuda_read", "collect")
+    )
+
+
+def _find(name: str, given: Mapping[str, Data], frame: FrameType) -> Data:
+    """The table that a query means: one that was given, files, or a variable of the caller. SQL writes names without
+    quotes in lower case, so another case is taken where no name is the same."""
+    if name in given:
+        return given[name]
+    files = _files(name)
+    if files is not None:
+        return files
+    places: list[Mapping[str, Any]] = [frame.f_locals, frame.f_globals]
+    for variables in places:
+        if name in variables and _is_table(variables[name]):
+            return variables[name]
+    for variables in [given, *places]:
+        alike = [other for other in variables if other.lower() == name and _is_table(variables[other])]
+        if len(alike) == 1:
+            return variables[alike[0]]
+    raise UsageError(f"the query reads a table that is neither given nor a variable: {name}")
+
+
+def _given(tables: Optional[Mapping[str, Data]], named: Mapping[str, Any]) -> tuple[dict[str, Data], dict[str, Any]]:
+    """Tables and options, which share the keywords of a call."""
+    if tables is not None and not isinstance(tables, Mapping):
+        raise wrong("tables", "a mapping of names to tables, or None", tables)
+    options = {name: value for name, value in named.items() if name in _arguments._KINDS}
+    given = {name: value for name, value in named.items() if name not in options}
+    return {**given, **(tables or {})}, options
+
+
+def _rows(name: str, data: Data) -> Table:
+    rows = table_of(f"table {name!r}", data)
+    return rows.download() if rows.device is not None else rows
+
+
+def plan_query(
+    engine: Engine, query: str, tables: Optional[Mapping[str, Data]], named: Mapping[str, Any], frame: FrameType
+) -> _core.PlanQuery:
+    """The query, planned over its tables."""
+    import pyarrow
+
+    if not isinstance(query, str):
+        raise wrong("query", "a str", query)
+    given, options = _given(tables, named)
+    settings = engine._settings(options)
+    names = _sql_plan.table_names(query)
+    read = {name: _rows(name, _find(name, given, frame)) for name in names}
+    plan = _sql_plan.substrait_plan(query, {name: pyarrow.schema(rows) for name, rows in read.items()})
+    return _core.PlanQuery(engine._open(), plan, [(name, rows._held) for name, rows in read.items()], settings)

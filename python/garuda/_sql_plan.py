@@ -1,0 +1,142 @@
+"""SQL as plans of Substrait: DataFusion parses and optimises, over tables that have types and no rows."""
+
+from __future__ import annotations
+
+import re
+from typing import Any, Callable, Mapping
+
+from .errors import UsageError
+
+#: Finds the table of a name; None where there is none.
+Find = Callable[[str], Any]
+
+_PLACE = re.compile(r"at Line: (\d+), Column: (\d+)")
+_NULL_AWARE = re.compile(r"^\s*LeftAnti Join: .*\bnull_aware$", re.MULTILINE)
+_NOT_IN = re.compile(r"\bNOT\b.*\bIN \(<subquery>\)")
+
+
+def _datafusion() -> Any:
+    try:
+        import datafusion
+        import datafusion.catalog
+        import datafusion.substrait
+    except ImportError as error:
+        raise ImportError("garuda plans SQL with DataFusion: pip install garuda[sql]") from error
+    return datafusion
+
+
+def _planned_type(kind: Any) -> Any:
+    """The type that DataFusion plans a column as; plans of Substrait have none for dictionaries, runs and narrow
+    decimals."""
+    import pyarrow
+
+    if pyarrow.types.is_dictionary(kind) or pyarrow.types.is_run_end_encoded(kind):
+        return _planned_type(kind.value_type)
+    if pyarrow.types.is_decimal32(kind) or pyarrow.types.is_decimal64(kind):
+        return pyarrow.decimal128(kind.precision, kind.scale)
+    return kind
+
+
+def _planned_schema(schema: Any) -> Any:
+    import pyarrow
+
+    fields = [pyarrow.field(f.name, _planned_type(f.type), f.nullable) for f in schema if not pyarrow.types.is_union(f.type)]
+    return pyarrow.schema(fields)
+
+
+def _tables_without_rows(datafusion: Any, schemas: Mapping[str, Any]) -> dict[str, Any]:
+    import pyarrow
+
+    context = datafusion.SessionContext()
+    tables = {}
+    for number, (name, schema) in enumerate(schemas.items()):
+        own = f"t{number}"
+        context.register_record_batches(own, [[pyarrow.RecordBatch.from_pylist([], schema=_planned_schema(schema))]])
+        tables[name] = context.catalog().schema("public").table(own)
+    return tables
+
+
+def _with_provider(datafusion: Any, find: Find) -> Any:
+    """A context that asks `find` for its tables."""
+
+    class Provider(datafusion.catalog.SchemaProvider):  # type: ignore[misc, name-defined, unused-ignore]
+        def table_names(self) -> set[str]:
+            return set()
+
+        def table_exist(self, name: str) -> bool:
+            return find(name) is not None
+
+        def table(self, name: str) -> Any:
+            return find(name)
+
+        def register_table(self, name: str, table: Any) -> None:
+            raise NotImplementedError
+
+        def deregister_table(self, name: str, cascade: bool = True) -> None:
+            raise NotImplementedError
+
+    context = datafusion.SessionContext()
+    context.catalog("datafusion").register_schema("public", Provider())
+    return context
+
+
+def _queried(datafusion: Any, context: Any, query: str) -> Any:
+    """The query as DataFusion reads it, which may only query. Raises UsageError with a caret under the place, where
+    DataFusion says it."""
+    only_queries = datafusion.SQLOptions().with_allow_ddl(False).with_allow_dml(False).with_allow_statements(False)
+    try:
+        return context.sql_with_options(query, only_queries)
+    except Exception as error:  # DataFusion's classes of errors are those of Python and a few of its own
+        raise _refused(query, error) from None
+
+
+def _refused(query: str, error: Exception) -> UsageError:
+    text = str(error).strip()
+    place = _PLACE.search(text)
+    if place is None:
+        return UsageError("DataFusion does not plan this query", (text,))
+    lines = query.splitlines() or [""]
+    line = min(int(place.group(1)), len(lines)) - 1
+    return UsageError("DataFusion does not read this query", (f"{text}\n{lines[line]}\n{' ' * (int(place.group(2)) - 1)}^",))
+
+
+def table_names(query: str) -> list[str]:
+    """Names of the tables that a query reads, as it names them, quoted or in lower case. A query that cannot be read has
+    none: planning it raises the error."""
+    datafusion = _datafusion()
+    import pyarrow
+
+    any_table = _tables_without_rows(datafusion, {"any": pyarrow.schema([("none", pyarrow.bool_())])})["any"]
+    asked: dict[str, None] = {}
+
+    def find(name: str) -> Any:
+        asked[name] = None
+        return any_table
+
+    try:
+        _queried(datafusion, _with_provider(datafusion, find), query)
+    except UsageError:
+        pass  # mostly of columns, which no table has
+    return list(asked)
+
+
+def substrait_plan(query: str, schemas: Mapping[str, Any]) -> bytes:
+    """The optimised plan of a query over tables of these schemas, as a message of Substrait.
+
+    Raises UsageError for a query that DataFusion refuses, and for what its plans of Substrait leave out.
+    """
+    datafusion = _datafusion()
+    tables = _tables_without_rows(datafusion, schemas)
+    context = _with_provider(datafusion, tables.get)
+    rows = _queried(datafusion, context, query)
+    try:
+        plan = rows.optimized_logical_plan()
+        shown = plan.display_indent()
+        is_null_aware = _NULL_AWARE.search(shown) or ("LeftMark Join" in shown and _NOT_IN.search(rows.logical_plan().display_indent()))
+        if is_null_aware:
+            raise UsageError("NOT IN over a subquery cannot run where a side may be null: write NOT EXISTS, or add IS NOT NULL")
+        return bytes(datafusion.substrait.Producer.to_substrait_plan(plan, context).encode())
+    except UsageError:
+        raise
+    except Exception as error:
+        raise _refused(query, error) from None

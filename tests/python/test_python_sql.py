@@ -1,0 +1,211 @@
+"""Queries in SQL: TPC-H's against DuckDB, what a query reads by name, and what is refused."""
+
+from __future__ import annotations
+
+import decimal
+import math
+import pathlib
+import sys
+from typing import Any
+
+import duckdb
+import garuda
+import pandas
+import polars
+import pyarrow
+import pyarrow.parquet
+import pytest
+
+sys.path.append(str(pathlib.Path(__file__).parents[2] / "bench"))
+from tpch import tables, texts  # noqa: E402
+
+pytest.importorskip("datafusion")
+
+#: Queries of TPC-H that garuda does not run yet, and the sentence that says why.
+NOT_YET: dict[str, str] = {}
+
+
+@pytest.fixture(scope="session")
+def tpch(tmp_path_factory: pytest.TempPathFactory) -> dict[str, pyarrow.Table]:
+    paths = tables.make(tmp_path_factory.mktemp("tpch"), "0.01", set(texts.TABLES))
+    return {name: pyarrow.parquet.read_table(path) for name, path in paths.items()}
+
+
+def rows_of(table: Any) -> list[tuple[Any, ...]]:
+    columns = [column.to_pylist() for column in table.columns]
+    return list(zip(*columns))
+
+
+def are_close(found: Any, expected: Any, kind: pyarrow.DataType) -> bool:
+    """Floats to 1e-9; decimals to one unit of garuda's last place where DuckDB has a float, in averages and quotients,
+    or another scale; all else exactly."""
+    if found is None or expected is None:
+        return found is expected
+    if pyarrow.types.is_decimal(kind) and isinstance(expected, float):
+        return abs(float(found) - expected) <= 10.0**-kind.scale + 1e-9 * abs(expected)
+    if isinstance(found, float) or isinstance(expected, float):
+        return math.isclose(found, expected, rel_tol=1e-9, abs_tol=1e-12)
+    if isinstance(found, decimal.Decimal) or isinstance(expected, decimal.Decimal):
+        return decimal.Decimal(found) == decimal.Decimal(expected)
+    return bool(found == expected)
+
+
+def assert_same(found: pyarrow.Table, expected: pyarrow.Table, in_order: bool) -> None:
+    assert found.num_columns == expected.num_columns
+    left, right = rows_of(found), rows_of(expected)
+    assert len(left) == len(right)
+    if not in_order:
+        key = lambda row: tuple((value is None, str(value)) for value in row)  # noqa: E731
+        left, right = sorted(left, key=key), sorted(right, key=key)
+    for number, (row, other) in enumerate(zip(left, right)):
+        for field, value, wanted in zip(found.schema, row, other):
+            assert are_close(value, wanted, field.type), f"row {number}, {field}: {value}, not {wanted}"
+
+
+def by_duckdb(query: str, given: dict[str, pyarrow.Table]) -> pyarrow.Table:
+    with duckdb.connect() as database:
+        for name, table in given.items():
+            database.register(name, table)
+        return database.sql(query).to_arrow_table()
+
+
+@pytest.mark.parametrize("name", texts.TEXTS)
+def test_tpch(name: str, tpch: dict[str, pyarrow.Table]) -> None:
+    query = texts.TEXTS[name]
+    if name in NOT_YET:
+        with pytest.raises(garuda.Error) as refused:
+            garuda.sql(query, tables=tpch, path="cpu")
+        assert NOT_YET[name] in str(refused.value)
+        return
+    found = garuda.sql(query, tables=tpch, path="cpu").to_arrow()
+    expected = by_duckdb(query, tpch)
+    assert found.column_names == expected.column_names
+    assert_same(found, expected, "order by" in query)
+
+
+NUMBERS = pyarrow.table(
+    {
+        "id": pyarrow.array([1, 2, 3, 4, 5, 6], pyarrow.int64()),
+        "part": pyarrow.array(["a", "b", None, "a", "b", "c"]),
+        "price": pyarrow.array([1.5, None, -0.0, 2.25, float("nan"), 7.0]),
+        "day": pyarrow.array([0, 365, None, 12000, 19000, 31], pyarrow.date32()),
+        "cost": pyarrow.array([decimal.Decimal("1.25"), decimal.Decimal("-3.10"), None] * 2, pyarrow.decimal128(10, 2)),
+        "good": pyarrow.array([True, False, None, True, None, False]),
+    }
+)
+PARTS = pyarrow.table(
+    {"part": pyarrow.array(["a", "b", "d", None]), "weight": pyarrow.array([10, None, 30, 40], pyarrow.int32())}
+)
+
+QUERIES = [
+    "select id, part from n where id > 2 and part = 'a'",
+    "select id + 1 as x, id * 2 - 3 as y, -id as z, id % 4 as r from n",
+    "select id, case part when 'a' then 1 when 'b' then 2 else 0 end as c from n",
+    "select id, case when good then 'yes' when not good then 'no' end as c from n",
+    "select id, coalesce(part, 'none') as p, nullif(part, 'a') as q from n",
+    "select id from n where part in ('a', 'c') or part is null",
+    "select id from n where part not in ('a')",
+    "select id, good is true as a, good is not true as b, good is false as c, good is not false as d, good is null as e from n",
+    "select id, part is distinct from 'a' as d, part is not distinct from null as e from n",
+    "select id, part like 'a%' as l, part not like '%b%' as m, part || '!' as c, concat(part, 'x') as d from n",
+    "select id, substring(part, 1, 1) as s, left(part, 1) as l, upper(part) as u, length(part) as n from n",
+    "select id, extract(year from day) as y, extract(month from day) as m, extract(doy from day) as d from n",
+    "select id, cast(day + interval '1 month' as date) as m, cast(day - interval '3 days' as date) as d from n",
+    "select id, cost * 2 as d, cost + id as s, cost * cost as p from n",
+    "select sum(cost) as s, min(cost) as l, max(cost) as m, count(cost) as c, count(*) as n from n",
+    "select avg(cost) as a, avg(id) as i, avg(price) as p from n where id < 5",
+    "select part, sum(id) as s, count(distinct good) as c, sum(id) filter (where good) as f from n group by part",
+    "select distinct part from n",
+    "select part, count(*) as c from n group by part having count(*) > 1 order by c desc, part limit 1",
+    "select id from n order by part desc nulls last, id limit 3 offset 1",
+    "select n.id, p.weight from n join p on n.part = p.part",
+    "select n.id, p.weight from n left join p on n.part = p.part and p.weight > 5",
+    "select n.id, p.weight from n right join p on n.part = p.part",
+    "select n.id, p.weight from n full join p on n.part = p.part",
+    "select n.id, p.weight from n join p on n.part is not distinct from p.part",
+    "select n.id, p.weight from n, p where n.id < p.weight",
+    "select n.id, p.part from n cross join p",
+    "select id from n where exists (select 1 from p where p.part = n.part)",
+    "select id from n where not exists (select 1 from p where p.part = n.part)",
+    "select id from n where exists (select 1 from p where weight > 35)",
+    "select id from n where part in (select part from p)",
+    "select id from n where part in (select part from p) or id = 6",
+    "select id, (select max(weight) from p) as m from n where id > (select avg(weight) - 24 from p)",
+    "select part from n union all select part from p",
+    "select part from n union select part from p",
+    "select part from n intersect select part from p",
+    "select part from n except select part from p",
+    "select 1 as one, 'x' as text, cast(null as integer) as nothing",
+    "select * from (values (1, 'a'), (2, null)) as v(k, t)",
+    "select id from n where false",
+    "with big as (select * from n where id > 3) select b.id, c.id as other from big b join big c on b.part = c.part",
+    "select try_cast(part as integer) as i, cast(id as varchar) as t, cast(id as double) as d from n",
+    "select stddev(id) as s, var_pop(id) as v, corr(id, id * 2) as c, bool_and(good) as b from n",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("query", QUERIES)
+def test_queries_give_duckdbs_rows(query: str) -> None:
+    found = garuda.sql(query, n=NUMBERS, p=PARTS, path="cpu").to_arrow()
+    expected = by_duckdb(query, {"n": NUMBERS, "p": PARTS})
+    assert_same(found, expected, "order by" in query)
+
+
+def test_tables_come_by_name(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    polars.DataFrame({"k": [1, 2]}).write_parquet("part-1.parquet")
+    polars.DataFrame({"k": [3]}).write_parquet("part-2.parquet")
+    Frame = pandas.DataFrame({"k": [2, 3], "v": [20, 30]})  # noqa: F841, N806
+    rows = garuda.sql("select f.k, v, w from 'part-*.parquet' f join frame using (k) join w using (k) order by k",
+                      w={"k": [2, 3], "w": [5, 6]})  # fmt: skip
+    assert rows.to_pydict() == {"k": [2, 3], "v": [20, 30], "w": [5, 6]}
+    assert garuda.sql("select k from path", tables={"path": {"k": [7]}}, path="cpu").to_pydict() == {"k": [7]}
+    with pytest.raises(garuda.UsageError, match="neither given nor a variable: nowhere"):
+        garuda.sql("select * from nowhere")
+    with pytest.raises(FileNotFoundError, match="missing.parquet"):
+        garuda.sql("select * from 'missing.parquet'")
+
+
+def test_engines_have_options_of_their_own() -> None:
+    engine = garuda.Engine(path="cpu", threads=1)
+    numbers = {"x": [1, 2, 3]}
+    assert engine.sql("select sum(x) as s from numbers").to_pydict() == {"s": [6]}
+    assert numbers and engine.sql("select x from t where x > 1", t=numbers, threads=2).to_pydict() == {"x": [2, 3]}
+    plan = garuda.explain_sql("select x from t where x > 1", t=numbers, path="cpu")
+    assert "filter" in str(plan)
+
+
+REFUSED = {
+    "selec 1": "does not read",
+    "select x from": "Expected: identifier",
+    "select y from t": "No field named y",
+    "select nothing(x) from t": "nothing",
+    "drop table t": "DDL not supported",
+    "copy t to 'x.csv'": "DML not supported",
+    "select x, row_number() over (order by x) from t": "window function",
+    "select sqrt(x) from t": "'sqrt'",
+    "select x from t where x not in (select x from t)": "NOT IN",
+    "select x from t where x > (select x from t)": "scalar subquery",
+    "select x, count(*) from t group by rollup(x)": "grouping sets",
+}
+
+
+@pytest.mark.parametrize("query", REFUSED)
+def test_what_cannot_run_is_named(query: str) -> None:
+    with pytest.raises(garuda.UsageError) as refused:
+        garuda.sql(query, t=pyarrow.table({"x": [1, 2, None]}), path="cpu")
+    assert REFUSED[query] in str(refused.value)
+
+
+def test_the_place_of_an_error_is_shown() -> None:
+    with pytest.raises(garuda.UsageError) as refused:
+        garuda.sql("select x\nfrom t wher x > 1 1", t={"x": [1]})
+    line, caret = str(refused.value).splitlines()[-2:]
+    assert line.startswith("from t")
+    assert caret.strip() == "^"
+
+
+def test_without_datafusion_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "datafusion", None)
+    with pytest.raises(ImportError, match=r"pip install garuda\[sql\]"):
+        garuda.sql("select 1")
