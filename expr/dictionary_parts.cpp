@@ -84,7 +84,7 @@ class DictionaryRewriter {
       results->arrays.push_back(written->array);
       results->owners.push_back(std::move(written->owner));
     }
-    return std::optional(table_of(part, read, arrays, distinct.of_array, std::move(results)));
+    return std::optional(table_of(part, read, arrays, distinct.of_array, results));
   }
 
   /// Whether the part is null where its column is.
@@ -118,7 +118,7 @@ class DictionaryRewriter {
   }
 
   Table table_of(Expression const& part, std::size_t read, std::span<ArrayView const> arrays,
-                 std::span<std::size_t const> dictionaries, std::shared_ptr<PartResults const> results) const {
+                 std::span<std::size_t const> dictionaries, std::shared_ptr<PartResults const> const& results) const {
     Field field{to_string(part), table_.schema()[read].type};
     field.type.value = std::make_shared<DataType const>(part.type);
     std::vector<Batch> batches;

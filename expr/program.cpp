@@ -83,6 +83,7 @@ std::string text_of(Scalar const& value, DataType const& type) {
 }
 
 constexpr std::size_t kMostRegisters = 65'000;
+constexpr std::int64_t kMostRoundedDigits = 1'000;
 
 bool is_partial(Function function) { return function_row(function).effect == RowEffect::partial; }
 
@@ -235,6 +236,9 @@ class Compiler {
         for (auto i = first; i < arguments.size() && i - first < detail.numbers.size(); ++i)
           if (auto const* const number = std::get_if<std::int64_t>(&arguments[i].value))
             detail.numbers[i - first] = *number;
+        // More digits than any number has are as good as all of them.
+        if (expression.function == Function::round)
+          detail.numbers[0] = std::clamp<std::int64_t>(detail.numbers[0], -kMostRoundedDigits, kMostRoundedDigits);
     }
     return detail;
   }
@@ -335,7 +339,7 @@ std::optional<Kind> kind_of(DataType const& type) noexcept {
 
 Expression column(std::size_t position, DataType type, std::string name) {
   Expression made;
-  made.type = value_type(type);
+  made.type = type.id == TypeId::dictionary ? *type.value : std::move(type);
   made.column = position;
   made.name = std::move(name);
   return made;
@@ -347,7 +351,7 @@ Result<Expression> constant(Scalar value, DataType type) {
   Expression made;
   made.form = Expression::Form::constant;
   made.type = std::move(type);
-  made.value = value;
+  made.value = std::move(value);
   return made;
 }
 

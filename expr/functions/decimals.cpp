@@ -140,7 +140,7 @@ Outcome round_decimal(Function function, std::int64_t digits, Int128 value, Deci
                       Int128& to) noexcept {
   auto wide = widened(value);
   if (digits >= scales.first) return settled(wide, scales.first, scales, to);
-  auto const dropped = static_cast<std::int32_t>(std::min<std::int64_t>(scales.first - digits, 2 * kDecimal128Digits));
+  auto const dropped = static_cast<std::int32_t>(std::min(scales.first - digits, std::int64_t{2} * kDecimal128Digits));
   if (function == Function::round) {
     scale_down(wide, dropped);
   } else {

@@ -53,17 +53,15 @@ std::int64_t field_of_day(TimeField field, std::int64_t day) noexcept {
   }
 }
 
-/// Units of a field that a second has; 0: the field is none of a part of a second.
+/// The number of a field's units in a second, where it is a part of a second.
 std::int64_t parts_of_second(TimeField field) noexcept {
   switch (field) {
     case TimeField::millisecond:
       return 1'000;
     case TimeField::microsecond:
       return kMicroseconds;
-    case TimeField::nanosecond:
-      return 1'000'000'000;
     default:
-      return 0;
+      return 1'000'000'000;
   }
 }
 

@@ -35,7 +35,7 @@ bool take_sign(std::string_view& text) noexcept {
   return is_negative;
 }
 
-char* write_digits(UInt128 value, char* to) noexcept {
+char* write_digits(UInt128 value, char* to) {
   if (value >> 64 == 0) return std::to_chars(to, to + 20, static_cast<std::uint64_t>(value)).ptr;
   char digits[40];
   auto* first = std::end(digits);
@@ -47,7 +47,7 @@ char* write_digits(UInt128 value, char* to) noexcept {
 }
 
 template <class Float>
-char* write_shortest(Float value, char* to) noexcept {
+char* write_shortest(Float value, char* to) {
   constexpr int kLeastPlain = -4;  // exponents of numbers that are written without one
   constexpr int kMostPlain = 15;
   if (!std::isfinite(value)) {
@@ -77,13 +77,13 @@ char* write_shortest(Float value, char* to) noexcept {
   return to;
 }
 
-char* write_day(std::int64_t days, char* to) noexcept {
+char* write_day(std::int64_t days, char* to) {
   auto const civil = civil_day(days);
   return fmt::format_to(to, "{}{:04}-{:02}-{:02}", civil.year < 0 ? "-" : "", std::abs(civil.year), civil.month,
                         civil.day);
 }
 
-char* write_time_of_day(std::int64_t value, TimeUnitRow const& unit, char* to) noexcept {
+char* write_time_of_day(std::int64_t value, TimeUnitRow const& unit, char* to) {
   auto const seconds = value / unit.per_second;
   to = fmt::format_to(to, "{:02}:{:02}:{:02}", seconds / 3'600, seconds / 60 % 60, seconds % 60);
   auto const fraction = value % unit.per_second;
@@ -110,7 +110,7 @@ bool read_nearest(std::string_view text, TypeId type, Float& to) {
 
 }  // namespace
 
-char* write_decimal(Int128 value, std::int32_t scale, char* to) noexcept {
+char* write_decimal(Int128 value, std::int32_t scale, char* to) {
   if (value < 0) *to++ = '-';
   if (scale == 0) return write_digits(magnitude_of(value), to);
   auto const unit = power_of_ten(scale);
@@ -122,10 +122,10 @@ char* write_decimal(Int128 value, std::int32_t scale, char* to) noexcept {
   return std::copy_n(digits, count, to);
 }
 
-char* write_float(float value, char* to) noexcept { return write_shortest(value, to); }
-char* write_float(double value, char* to) noexcept { return write_shortest(value, to); }
+char* write_float(float value, char* to) { return write_shortest(value, to); }
+char* write_float(double value, char* to) { return write_shortest(value, to); }
 
-char* write_time(std::int64_t value, DataType const& type, char* to) noexcept {
+char* write_time(std::int64_t value, DataType const& type, char* to) {
   auto const per_day = units_of_day(type);
   auto const days = floor_quotient(value, per_day);
   if (type.id == TypeId::date32 || type.id == TypeId::date64) return write_day(days, to);

@@ -15,12 +15,12 @@ inline constexpr std::size_t kMostNumberBytes = 96;
 
 /// These write to `to`, which has room for kMostNumberBytes, and return the end.
 /// `-0.05`, all digits of the scale.
-char* write_decimal(Int128 value, std::int32_t scale, char* to) noexcept;
+char* write_decimal(Int128 value, std::int32_t scale, char* to);
 /// The shortest digits that are read as the same float: `1.0`, `0.1`, `1e+16`, `1e-05`, `inf`, `nan`.
-char* write_float(float value, char* to) noexcept;
-char* write_float(double value, char* to) noexcept;
+char* write_float(float value, char* to);
+char* write_float(double value, char* to);
 /// Dates as `2024-02-29`, times of day as `12:30:00.5`, timestamps as both, those with a zone with `+00` behind.
-char* write_time(std::int64_t value, DataType const& type, char* to) noexcept;
+char* write_time(std::int64_t value, DataType const& type, char* to);
 
 /// These return false where the text has not the form of such a value, or the value is beyond the type. Spaces around
 /// it do not count.

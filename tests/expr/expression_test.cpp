@@ -191,6 +191,28 @@ TEST(Expression, PatternsAreChecked) {
             "a replacement has \\0 to \\1 and \\\\ alone: \\2");
 }
 
+TEST(Expression, RoundsToAnyNumberOfDigits) {
+  auto const most = std::numeric_limits<std::int64_t>::max();
+  auto const rounded = [](DataType const& type, std::int64_t digits) {
+    auto const value = testing::value_of(cast(testing::value_of(constant(std::int64_t{1'250}, {TypeId::int64})), type));
+    auto const count = testing::value_of(constant(digits, {TypeId::int64}));
+    auto const text = testing::value_of(
+        cast(testing::value_of(call(Function::round, {value, count}, OnFailure::null)), {TypeId::utf8}));
+    auto const program = testing::value_of(compile(text, {}, Nulls::kept));
+    Evaluator evaluator(program);
+    return std::string(testing::value_of(evaluator.run(1)).as<std::string_view>()[0]);
+  };
+  DataType decimal{TypeId::decimal128};
+  decimal.precision = 10;
+  decimal.scale = 2;
+  for (auto const digits : {most, -most - 1, std::int64_t{-2}}) {
+    auto const wanted = std::string(digits > 0 ? "1250" : digits == -2 ? "1300" : "0");
+    EXPECT_EQ(rounded({TypeId::int32}, digits), wanted) << digits;
+    EXPECT_EQ(rounded({TypeId::float64}, digits), wanted + ".0") << digits;
+    EXPECT_EQ(rounded(decimal, digits), wanted + ".00") << digits;
+  }
+}
+
 TEST(Expression, CallsAreChecked) {
   auto const number = column(0, {TypeId::int32}, "n");
   auto const wide = column(1, {TypeId::int64}, "w");

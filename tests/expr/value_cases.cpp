@@ -99,7 +99,7 @@ class Cases {
       add_call(fmt::format("floor({})", name), Function::floor, {col(name)});
       add_call(fmt::format("ceil({})", name), Function::ceil, {col(name)});
     }
-    for (auto const digits : {-300, -2, -1, 0, 1, 2, 5, 17})
+    for (auto const digits : {-300, -2, -1, 0, 1, 2, 5, 17, 400})
       add_call(fmt::format("round(d1, {})", digits), Function::round, {col("d1"), whole(digits)});
     for (auto const digits : {-3, -1, 0, 2})
       add_call(fmt::format("round(l1, {})", digits), Function::round, {col("l1"), whole(digits)});
