@@ -279,8 +279,8 @@ Result<void> Kernel::load_window(std::uint64_t first) {
     auto& window = window_rows_[static_cast<std::size_t>(side)];
     window.resize(capacity);
     GARUDA_TRY(context_.download(side == probe_side_ ? probe : build, std::as_writable_bytes(std::span(window))));
-    if (auto const& rows = rows_of(side); rows.chosen)
-      for (auto& row : window) row = rows.row(row);
+    if (auto const& own = rows_of(side); own.chosen)
+      for (auto& row : window) row = own.row(row);
   }
   window_ = {first, window_rows_[0], window_rows_[1]};
   submissions_.add_counter("windows", 1);
