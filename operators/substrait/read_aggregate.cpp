@@ -36,6 +36,7 @@ constexpr AggregateRow kAggregates[] = {
     {"covar_samp", AggregateFunction::covar, 2},
     {"covar_pop", AggregateFunction::covar_pop, 2},
     {"corr", AggregateFunction::corr, 2},
+    {"median", AggregateFunction::median, 1},
     {"bool_and", AggregateFunction::bool_and, 1},
     {"bool_or", AggregateFunction::bool_or, 1},
     {"any_value", AggregateFunction::any, 1},
@@ -126,7 +127,13 @@ Result<void> find_types(std::vector<Measure>& measures, Query const& input) {
     arguments.push_back({{}, measure.call.arguments.empty() ? literal(true) : measure.call.arguments.front()});
   if (arguments.empty()) return {};
   GARUDA_TRY_ASSIGN(auto const bound, query::bind(input.project(std::move(arguments))));
-  for (std::size_t m = 0; m < measures.size(); ++m) measures[m].type = bound.schema[m].type;
+  for (std::size_t m = 0; m < measures.size(); ++m) {
+    measures[m].type = bound.schema[m].type;
+    // A median of integers is an integer to DataFusion, and a float to queries.
+    if (measures[m].call.function == AggregateFunction::median && measures[m].type.id != TypeId::float64)
+      return fail(ErrorCode::usage,
+                  fmt::format("a plan's median is of float64, not {}: cast the value", to_string(measures[m].type)));
+  }
   return {};
 }
 

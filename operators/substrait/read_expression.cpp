@@ -193,21 +193,22 @@ Result<ScalarExpression> ExpressionReader::read_or_list(Message const& list) {
 }
 
 Result<ScalarExpression> ExpressionReader::read_subquery(Message const& subquery) {
+  if (subquery.has(SubqueryField::scalar)) {
+    GARUDA_TRY_ASSIGN(auto const scalar, subquery.message(SubqueryField::scalar));
+    return read_scalar_subquery(scalar);
+  }
+  if (subquery.has(SubqueryField::in_predicate)) {
+    GARUDA_TRY_ASSIGN(auto const predicate, subquery.message(SubqueryField::in_predicate));
+    return read_in_predicate(predicate);
+  }
   if (subquery.has(SubqueryField::set_predicate)) {
     GARUDA_TRY_ASSIGN(auto const predicate, subquery.message(SubqueryField::set_predicate));
-    GARUDA_TRY_ASSIGN(auto const operation, predicate.integer(SetPredicateField::operation));
-    if (operation != static_cast<std::uint64_t>(SetPredicate::exists))
-      return fail(ErrorCode::usage, fmt::format("queries do not have this predicate of a subquery: {}", operation));
-    GARUDA_TRY_ASSIGN(auto const rel, predicate.message(SetPredicateField::tuples));
-    GARUDA_TRY_ASSIGN(auto tuples, read_relation(rel, context_));
-    input_.query = input_.query.join(std::move(tuples.query), {.kind = JoinKind::mark, .on = {}});
-    return column(input_.width++);
+    return read_exists(predicate);
   }
-  if (!subquery.has(SubqueryField::scalar))
-    return fail(ErrorCode::usage,
-                "queries do not have subqueries that compare with each of their rows: their producer "
-                "has to turn them into joins");
-  GARUDA_TRY_ASSIGN(auto const scalar, subquery.message(SubqueryField::scalar));
+  return fail(ErrorCode::usage, "queries do not have subqueries that compare a value with any or all of their rows");
+}
+
+Result<ScalarExpression> ExpressionReader::read_scalar_subquery(Message const& scalar) {
   GARUDA_TRY_ASSIGN(auto const rel, scalar.message(ScalarSubqueryField::input));
   GARUDA_TRY_ASSIGN(auto value, read_relation(rel, context_));
   if (value.fields.size() != 1)
@@ -217,6 +218,43 @@ Result<ScalarExpression> ExpressionReader::read_subquery(Message const& subquery
     return fail(ErrorCode::usage, "a scalar subquery runs only where it is an aggregate of all its rows");
   input_.query = input_.query.join(with_plain_columns(std::move(value)).query, {});
   return column(input_.width++);
+}
+
+Result<ScalarExpression> ExpressionReader::read_exists(Message const& predicate) {
+  GARUDA_TRY_ASSIGN(auto const operation, predicate.integer(SetPredicateField::operation));
+  if (operation != static_cast<std::uint64_t>(SetPredicate::exists))
+    return fail(ErrorCode::usage, fmt::format("queries do not have this predicate of a subquery: {}", operation));
+  GARUDA_TRY_ASSIGN(auto const rel, predicate.message(SetPredicateField::tuples));
+  GARUDA_TRY_ASSIGN(auto const tuples, read_relation(rel, context_));
+  input_.query = input_.query.join(tuples.query, {.kind = JoinKind::mark, .on = {}});
+  return column(input_.width++);
+}
+
+/// A value that no row has is in the rows or not, or, where it is null or one of theirs is, null.
+Result<ScalarExpression> ExpressionReader::read_in_predicate(Message const& predicate) {
+  GARUDA_TRY_ASSIGN(auto const needles, predicate.messages(InPredicateField::needles));
+  if (needles.size() != 1)
+    return fail(ErrorCode::usage, fmt::format("a subquery is looked up by one value, not {}", needles.size()));
+  GARUDA_TRY_ASSIGN(auto const needle, read(needles[0]));
+  GARUDA_TRY_ASSIGN(auto const rel, predicate.message(InPredicateField::haystack));
+  GARUDA_TRY_ASSIGN(auto rows, read_relation(rel, context_));
+  if (rows.fields.size() != 1)
+    return fail(ErrorCode::invalid_input,
+                fmt::format("a subquery that is looked up by one value has one field, not {}", rows.fields.size()));
+  auto const haystack = with_plain_columns(std::move(rows)).query;
+  AggregateCall const count_rows{};
+  AggregateCall count_values{};
+  count_values.arguments.push_back(column(std::size_t{0}));
+  input_.query = input_.query.join(haystack, {.kind = JoinKind::mark, .on = {{needle, column(std::size_t{0})}}})
+                     .join(haystack.group_by({}, {count_rows, count_values}), {});
+  auto const is_there = column(input_.width);
+  auto const num_rows = column(input_.width + 1);
+  auto const num_values = column(input_.width + 2);
+  input_.width += 3;
+  auto const is_unknown =
+      call("or", {call("and", {call("is_null", {needle}), call("gt", {num_rows, literal(std::int64_t{0})})}),
+                  call("lt", {num_values, num_rows})});
+  return call("if", {is_there, literal(true), call("if", {is_unknown, null_value(), literal(false)})});
 }
 
 }  // namespace garuda::substrait

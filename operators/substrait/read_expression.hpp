@@ -38,6 +38,9 @@ class ExpressionReader {
   Result<ScalarExpression> read_cast(Message const& cast);
   Result<ScalarExpression> read_or_list(Message const& list);
   Result<ScalarExpression> read_subquery(Message const& subquery);
+  Result<ScalarExpression> read_scalar_subquery(Message const& scalar);
+  Result<ScalarExpression> read_exists(Message const& predicate);
+  Result<ScalarExpression> read_in_predicate(Message const& predicate);
 
   Relation input_;
   PlanContext& context_;

@@ -132,8 +132,9 @@ Result<std::vector<std::size_t>> columns_of(std::vector<ReadColumn> const& colum
   return fields;
 }
 
-Result<std::vector<std::size_t>> read_mask(Message const& read, std::vector<std::size_t> fields) {
-  if (!read.has(ReadField::projection)) return fields;
+/// The positions that a read gives of `count` columns of its schema.
+Result<std::vector<std::size_t>> read_mask(Message const& read, std::size_t count) {
+  if (!read.has(ReadField::projection)) return first_positions(count);
   GARUDA_TRY_ASSIGN(auto const projection, read.message(ReadField::projection));
   GARUDA_TRY_ASSIGN(auto const select, projection.message(MaskField::select));
   GARUDA_TRY_ASSIGN(auto const items, select.messages(StructSelectField::struct_items));
@@ -141,12 +142,19 @@ Result<std::vector<std::size_t>> read_mask(Message const& read, std::vector<std:
   for (auto const& item : items) {
     GARUDA_TRY_ASSIGN(auto const position, item.integer(StructItemField::field));
     if (item.has(StructItemField::child)) return fail(ErrorCode::usage, "queries do not read parts of structs");
-    if (position >= fields.size())
+    if (position >= count)
       return fail(ErrorCode::invalid_input, fmt::format("a projection of the plan refers to one of {} columns by its "
                                                         "position: {}",
-                                                        fields.size(), position));
-    chosen.push_back(fields[position]);
+                                                        count, position));
+    chosen.push_back(position);
   }
+  return chosen;
+}
+
+template <class T>
+std::vector<T> chosen_of(std::vector<T> const& all, std::vector<std::size_t> const& positions) {
+  std::vector<T> chosen;
+  for (auto const position : positions) chosen.push_back(all[position]);
   return chosen;
 }
 
@@ -194,13 +202,19 @@ Result<Relation> read_read(Message const& read, PlanContext& context) {
   GARUDA_TRY_ASSIGN(auto const name, table_name(named_table));
   GARUDA_TRY_ASSIGN(auto const table, find_table(name, context));
   GARUDA_TRY_ASSIGN(auto const schema, read_schema(read));
+  GARUDA_TRY_ASSIGN(auto const mask, read_mask(read, schema.size()));
+  // Columns that the mask leaves out need not be there, unless a filter may name them. A filter of best effort leaves
+  // out only rows that the plan leaves out anyway.
+  if (!read.has(ReadField::filter)) {
+    GARUDA_TRY_ASSIGN(auto fields, columns_of(chosen_of(schema, mask), name, table));
+    return Relation{Query::scan(table), table.num_columns(), std::move(fields)};
+  }
   GARUDA_TRY_ASSIGN(auto fields, columns_of(schema, name, table));
   ExpressionReader reader({Query::scan(table), table.num_columns(), std::move(fields)}, context);
-  // A filter of best effort leaves out only rows that the plan leaves out anyway.
   GARUDA_TRY_ASSIGN(auto predicate, reader.read_optional(read, ReadField::filter));
   auto relation = reader.take_input();
-  if (predicate) relation.query = relation.query.filter(*std::move(predicate));
-  GARUDA_TRY_ASSIGN(relation.fields, read_mask(read, std::move(relation.fields)));
+  relation.query = relation.query.filter(*std::move(predicate));
+  relation.fields = chosen_of(relation.fields, mask);
   return relation;
 }
 

@@ -152,6 +152,24 @@ TEST(SubstraitPlans, JoinsSplitTheirExpression) {
             "queries do not have this type of join: 7");
 }
 
+TEST(SubstraitPlans, ValuesAreLookedUpInSubqueriesWithNulls) {
+  auto const filtered_by = [](std::string const& haystack, bool is_negated) {
+    auto const predicate =
+        field(InPredicateField::needles, field_reference(1)) + field(InPredicateField::haystack, haystack);
+    auto const in = field(ExpressionField::subquery, field(SubqueryField::in_predicate, predicate));
+    return rows_of(plan_of(filter_of(read_t(), is_negated ? function_call(0, {in}) : in), {"a", "b"}, {"not", "gt"}));
+  };
+  auto const with_null = project_of(read_t(), {}, {0});
+  auto const without_null =
+      project_of(filter_of(read_t(), function_call(1, {field_reference(0), int64_literal(1)})), {}, {0});
+  Rows const all{{"1", "10"}, {"2", "20"}, {"null", "30"}, {"4", "20"}};
+  EXPECT_EQ(filtered_by(with_null, false), Rows{});
+  EXPECT_EQ(filtered_by(with_null, true), Rows{});
+  EXPECT_EQ(filtered_by(without_null, false), Rows{});
+  EXPECT_EQ(filtered_by(without_null, true), all);
+  EXPECT_EQ(filtered_by(project_of(read_t(), {}, {1}), false), all);
+}
+
 TEST(SubstraitPlans, RefusalsNameWhatIsUnknown) {
   auto const refused = [](std::string const& rel, std::vector<std::string> const& functions = {}) {
     return error_of(plan_of(rel, {"a", "b"}, functions));
