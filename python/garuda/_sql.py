@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import glob
 from types import FrameType
-from typing import TYPE_CHECKING, Any, Mapping, Optional
+from typing import TYPE_CHECKING, Any, Mapping, Optional, Union
 
 from . import _arguments, _core, _sql_plan
 from ._arguments import wrong
@@ -63,22 +63,48 @@ def _given(tables: Optional[Mapping[str, Data]], named: Mapping[str, Any]) -> tu
     return {**given, **(tables or {})}, options
 
 
-def _rows(name: str, data: Data) -> Table:
+def _table(name: str, data: Data) -> Union[Table, Scan]:
+    """The rows on the host; files are read once it is known which of their columns are."""
+    if isinstance(data, Scan):
+        return data
     rows = table_of(f"table {name!r}", data)
     return rows.download() if rows.device is not None else rows
+
+
+def _schema(table: Union[Table, Scan]) -> Any:
+    import pyarrow
+
+    if isinstance(table, Table):
+        return pyarrow.schema(table)
+    whole = table._dataset().schema
+    return pyarrow.schema([whole.field(name) for name in table.column_names])
+
+
+def _schema_without_nulls(table: Union[Table, Scan]) -> Any:
+    """The schema of a table in memory, its columns nullable where they have nulls."""
+    import pyarrow
+
+    if isinstance(table, Scan):
+        return _schema(table)
+    columns = table.to_arrow()
+    return pyarrow.schema([field.with_nullable(columns[i].null_count > 0) for i, field in enumerate(columns.schema)])
 
 
 def plan_query(
     engine: Engine, query: str, tables: Optional[Mapping[str, Data]], named: Mapping[str, Any], frame: FrameType
 ) -> _core.PlanQuery:
     """The query, planned over its tables."""
-    import pyarrow
-
     if not isinstance(query, str):
         raise wrong("query", "a str", query)
     given, options = _given(tables, named)
     settings = engine._settings(options)
-    names = _sql_plan.table_names(query)
-    read = {name: _rows(name, _find(name, given, frame)) for name in names}
-    plan = _sql_plan.substrait_plan(query, {name: pyarrow.schema(rows) for name, rows in read.items()})
-    return _core.PlanQuery(engine._open(), plan, [(name, rows._held) for name, rows in read.items()], settings)
+    read = {name: _table(name, _find(name, given, frame)) for name in _sql_plan.table_names(query)}
+    schemas = {name: _schema(table) for name, table in read.items()}
+    plan = _sql_plan.substrait_plan(
+        query, schemas, lambda: {name: _schema_without_nulls(table) for name, table in read.items()}
+    )
+    rows = [
+        (name, table_of(name, table, plan.columns_of(schemas[name].names) if isinstance(table, Scan) else None)._held)
+        for name, table in read.items()
+    ]
+    return _core.PlanQuery(engine._open(), plan.message, rows, settings)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import Any, Callable, Mapping
+from typing import Any, Callable, Mapping, NamedTuple, Optional
 
 from .errors import UsageError
 
@@ -120,23 +120,58 @@ def table_names(query: str) -> list[str]:
     return list(asked)
 
 
-def substrait_plan(query: str, schemas: Mapping[str, Any]) -> bytes:
+class PlannedQuery(NamedTuple):
+    """An optimised plan.
+
+    Attributes:
+        message: of Substrait.
+        shown: what DataFusion prints of it.
+    """
+
+    message: bytes
+    shown: str
+
+    def columns_of(self, names: list[str]) -> list[str]:
+        """Columns of a table that the plan may read, at least one. A scan prints the columns that it reads, or none where
+        it reads all of them."""
+        if any("projection=[" not in line for line in self.shown.splitlines() if line.lstrip().startswith("TableScan:")):
+            return names
+        return [name for name in names if re.search(rf"(?<!\w){re.escape(name)}(?!\w)", self.shown)] or names[:1]
+
+
+def substrait_plan(query: str, schemas: Mapping[str, Any], without_nulls: Callable[[], Mapping[str, Any]]) -> PlannedQuery:
     """The optimised plan of a query over tables of these schemas, as a message of Substrait.
 
-    Raises UsageError for a query that DataFusion refuses, and for what its plans of Substrait leave out.
+    A plan of NOT IN may have a join that is aware of nulls, which DataFusion's producer of Substrait leaves out. Then it is
+    planned again over `without_nulls`, the schemas whose columns are nullable only where they have nulls, and, where that
+    leaves such a join, without joins in place of subqueries.
+
+    Raises UsageError for a query that DataFusion refuses, or whose plan has neither form.
     """
+    plan = _planned(query, schemas, as_joins=True)
+    if plan is None:
+        plan = _planned(query, without_nulls(), as_joins=True)
+    if plan is None:
+        plan = _planned(query, schemas, as_joins=False)
+    if plan is not None:
+        return plan
+    raise UsageError("DataFusion plans this NOT IN as a join that Substrait cannot say: write NOT EXISTS in its place")
+
+
+def _planned(query: str, schemas: Mapping[str, Any], *, as_joins: bool) -> Optional[PlannedQuery]:
+    """The plan; None: it has a join that is aware of nulls."""
     datafusion = _datafusion()
     tables = _tables_without_rows(datafusion, schemas)
     context = _with_provider(datafusion, tables.get)
+    if not as_joins:
+        context.remove_optimizer_rule("decorrelate_predicate_subquery")
     rows = _queried(datafusion, context, query)
     try:
         plan = rows.optimized_logical_plan()
         shown = plan.display_indent()
-        is_null_aware = _NULL_AWARE.search(shown) or ("LeftMark Join" in shown and _NOT_IN.search(rows.logical_plan().display_indent()))
-        if is_null_aware:
-            raise UsageError("NOT IN over a subquery cannot run where a side may be null: write NOT EXISTS, or add IS NOT NULL")
-        return bytes(datafusion.substrait.Producer.to_substrait_plan(plan, context).encode())
-    except UsageError:
-        raise
+        written = rows.logical_plan().display_indent() if "LeftMark Join" in shown else ""
+        if _NULL_AWARE.search(shown) or _NOT_IN.search(written):
+            return None
+        return PlannedQuery(bytes(datafusion.substrait.Producer.to_substrait_plan(plan, context).encode()), shown)
     except Exception as error:
         raise _refused(query, error) from None

@@ -6,7 +6,7 @@ import sys
 import threading
 from typing import TYPE_CHECKING, Any, List, Mapping, NamedTuple, Optional, Sequence, Union
 
-from . import _arguments, _core
+from . import _arguments, _core, _sql
 from ._arguments import Aggregate, Names, On
 from ._progress import ProgressOption, reporting
 from .errors import UsageError
@@ -472,30 +472,22 @@ class Engine:
         """The rows of a query in SQL, which DataFusion plans and this engine runs: `pip install garuda[sql]`.
 
         Args:
-            query: one statement that only reads, in DataFusion's dialect. Its tables are those given, files
-                (`from 'orders/*.parquet'`), and variables of the caller; a variable is found in another case, too.
+            query: one statement that only reads. Its tables are those given, files (`from 'orders/*.parquet'`), and
+                variables of the caller, in another case, too.
             tables: tables by name, for names that are also options.
             progress: as `join` takes it.
-            named: tables by name, and the options of `garuda.Engine` for this call.
-
-        Raises UsageError for a query that cannot be planned, or run here, ImportError without DataFusion, and what
-        `join` and `group_by` raise.
+            named: tables by name, and options. Raises UsageError for a query that cannot be planned or run.
 
         >>> import garuda
-        >>> sales = {"city": ["Goa", "Pune", "Goa"], "price": [3, 4, 5]}
-        >>> garuda.sql("select city, sum(price) as total from sales group by city order by city").to_pydict()
-        {'city': ['Goa', 'Pune'], 'total': [8, 4]}
+        >>> garuda.sql("select sum(price) as total from sales", sales={"price": [3, 4]}).to_pydict()
+        {'total': [7]}
         """
-        from . import _sql
-
         planned = _sql.plan_query(self, query, tables, named, sys._getframe(1))
         with reporting(progress) as report:
             return Table(planned.run(report))
 
     def explain_sql(self, query: str, *, tables: Optional[Mapping[str, Data]] = None, **named: Any) -> Plan:
         """The operators that `sql` would run, without running them."""
-        from . import _sql
-
         return Plan(*_sql.plan_query(self, query, tables, named, sys._getframe(1)).explain())
 
     def __repr__(self) -> str:
