@@ -164,7 +164,7 @@ bool read_integer(std::string_view text, Int128& to) noexcept {
 }
 
 bool read_decimal(std::string_view text, std::int32_t scale, Int128& to) noexcept {
-  constexpr auto kMost = static_cast<Int128>(power_of_ten(kDecimal128Digits));
+  constexpr auto kBeyond = static_cast<Int128>(power_of_ten(kDecimal128Digits));  // all decimals
   text = without_spaces(text);
   bool const is_negative = take_sign(text);
   auto const mantissa = text.substr(0, std::min(text.find_first_of("eE"), text.size()));
@@ -179,6 +179,7 @@ bool read_decimal(std::string_view text, std::int32_t scale, Int128& to) noexcep
     exponent = value;
   }
   to = 0;
+  auto const append = [&](int digit) { to = to < kBeyond / 10 ? 10 * to + digit : kBeyond; };
   bool has_digits = false;
   // The power of ten that a digit stands for; those below the scale's are left out, and the first of them rounds.
   auto power = static_cast<std::int64_t>(point) - 1 + exponent;
@@ -186,11 +187,11 @@ bool read_decimal(std::string_view text, std::int32_t scale, Int128& to) noexcep
     if (c == '.' && &c == mantissa.data() + point) continue;
     if (!is_digit(c)) return false;
     has_digits = true;
-    if (power >= -scale && to < kMost) to = 10 * to + (c - '0');
+    if (power >= -scale) append(c - '0');
     if (power == -scale - 1 && c >= '5') ++to;
     --power;
   }
-  for (; power >= -scale && to != 0 && to < kMost; --power) to *= 10;
+  for (; power >= -scale && to != 0 && to < kBeyond; --power) append(0);
   if (is_negative) to = -to;
   return has_digits;
 }
