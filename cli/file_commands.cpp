@@ -6,7 +6,6 @@
 #include <string_view>
 
 #include "core/os/library.hpp"
-#include "core/os/own_library.hpp"
 
 namespace garuda::cli {
 namespace {

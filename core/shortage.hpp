@@ -5,7 +5,11 @@
 #include <atomic>
 #include <cstdint>
 #include <mutex>
+#include <new>
 #include <optional>
+#include <string>
+#include <string_view>
+#include <type_traits>
 
 #include "garuda/error.hpp"
 
@@ -15,6 +19,16 @@ namespace garuda {
 /// std::bad_alloc, the std::system_error of std::thread, oneTBB's std::runtime_error. nullopt for any other, which is a
 /// bug, and where none is handled. For catch (...) blocks and terminate handlers. Throws std::bad_alloc.
 std::optional<Error> current_shortage();
+
+/// Runs `body` and gives its result; an allocation that fails is the error "no memory for `what`".
+template <class Body>
+std::invoke_result_t<Body> or_out_of_memory(std::string_view what, Body const& body) {
+  try {
+    return body();
+  } catch (std::bad_alloc const&) {
+    return fail(ErrorCode::out_of_memory, "no memory for " + std::string(what));
+  }
+}
 
 /// Counts the bytes of host buffers in use, those of AlignedBuffer and of Arrow, and refuses what exceeds a ceiling:
 /// the last resort of a memory limit, for what no planner foresaw, such as a value of 10 MiB. Now and then it looks at

@@ -8,7 +8,7 @@
 #include <limits>
 #include <optional>
 
-#include "core/nested/nested_type.hpp"
+#include "core/nested/nested_layout.hpp"
 #include "core/type_rows.hpp"
 
 namespace garuda {

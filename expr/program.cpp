@@ -8,7 +8,7 @@
 #include <limits>
 #include <utility>
 
-#include "core/numbers/decimal_digits.hpp"
+#include "core/numbers/wide_integer.hpp"
 #include "core/type_rows.hpp"
 #include "expr/functions/function_rows.hpp"
 #include "expr/functions/patterns.hpp"

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "core/arrow/arrow_format.hpp"
-#include "core/nested/nested_type.hpp"
+#include "core/nested/nested_layout.hpp"
 #include "garuda/arrow_c.hpp"
 
 namespace garuda {

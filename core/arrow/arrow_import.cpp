@@ -10,7 +10,6 @@
 
 #include "core/arrow/arrow_format.hpp"
 #include "core/arrow/arrow_validate.hpp"
-#include "core/invalid_array.hpp"
 #include "core/nested/nested_layout.hpp"
 #include "core/type_rows.hpp"
 #include "garuda/arrow_c.hpp"

@@ -11,7 +11,6 @@
 
 #include "core/bitmap.hpp"
 #include "core/dictionary.hpp"
-#include "core/invalid_array.hpp"
 #include "core/look_ahead.hpp"
 #include "core/nested/nested_layout.hpp"
 #include "core/nested/nested_validate.hpp"

@@ -5,6 +5,8 @@
 #include <cstdint>
 #include <deque>
 #include <optional>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "core/buffer.hpp"
@@ -14,6 +16,10 @@
 #include "garuda/types.hpp"
 
 namespace garuda {
+
+inline tl::unexpected<Error> invalid_array(std::string message) {
+  return fail(ErrorCode::invalid_input, std::move(message));
+}
 
 /// Memory that views of one imported array refer to, apart from the array's own buffers.
 struct ImportStorage {

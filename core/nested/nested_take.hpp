@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "core/buffer.hpp"
-#include "core/nested/nested_type.hpp"
+#include "core/nested/nested_layout.hpp"
 #include "garuda/arrow_c.hpp"
 #include "garuda/error.hpp"
 

@@ -6,8 +6,8 @@
 #include <limits>
 #include <utility>
 
+#include "core/arrow/arrow_validate.hpp"
 #include "core/bitmap.hpp"
-#include "core/invalid_array.hpp"
 #include "core/load.hpp"
 #include "core/nested/nested_layout.hpp"
 #include "core/numbers/integer_types.hpp"

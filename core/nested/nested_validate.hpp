@@ -2,7 +2,7 @@
 #pragma once
 
 #include "core/arrow/arrow_validate.hpp"
-#include "core/nested/nested_type.hpp"
+#include "core/nested/nested_layout.hpp"
 
 namespace garuda {
 

@@ -8,6 +8,7 @@
 #include <string>
 #include <string_view>
 #include <system_error>
+#include <utility>
 
 namespace garuda::os {
 
@@ -77,6 +78,30 @@ int write_all(int descriptor, std::string_view text) noexcept;
 
 /// 0 or an errno.
 int close_file(int descriptor) noexcept;
+
+/// Owner of a descriptor, or of none: closes it unless it is taken. What is to be written is closed by close_file,
+/// which says what was lost.
+class FileDescriptor {
+ public:
+  FileDescriptor() = default;
+  explicit FileDescriptor(int number) noexcept : number_(number) {}
+  FileDescriptor(FileDescriptor&& other) noexcept : number_(other.take()) {}
+  FileDescriptor& operator=(FileDescriptor&& other) noexcept {
+    std::swap(number_, other.number_);
+    return *this;
+  }
+  ~FileDescriptor() {
+    if (number_ >= 0) (void)close_file(number_);
+  }
+
+  /// -1: there is none.
+  int get() const noexcept { return number_; }
+  /// Gives it up to the caller.
+  int take() noexcept { return std::exchange(number_, -1); }
+
+ private:
+  int number_ = -1;
+};
 
 /// Gives `from` the name `to`, in place of what has it. 0 or an errno.
 int rename_file(std::filesystem::path const& from, std::filesystem::path const& to) noexcept;

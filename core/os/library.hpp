@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <string>
+#include <vector>
 
 #include "garuda/error.hpp"
 
@@ -35,5 +36,9 @@ std::string library_file_name(std::string const& name);
 
 /// The folder of the library or program that this function is part of; empty where the system does not say.
 std::filesystem::path own_folder();
+
+/// Where the library `name` may be, what is to be tried first in front: the files that are there beside this library or
+/// program and where a build or an install puts them; at last its bare name, for which the system looks.
+std::vector<std::filesystem::path> own_library_files(std::string const& name);
 
 }  // namespace garuda::os

@@ -6,7 +6,6 @@
 #include <string>
 #include <type_traits>
 
-#include "core/numbers/decimal_digits.hpp"
 #include "core/numbers/wide_integer.hpp"
 #include "expr/functions/integer_bits.hpp"
 #include "expr/functions/step_functions.hpp"

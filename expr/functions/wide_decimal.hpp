@@ -3,7 +3,6 @@
 
 #include <cstdint>
 
-#include "core/numbers/decimal_digits.hpp"
 #include "core/numbers/wide_integer.hpp"
 
 namespace garuda::expr {

@@ -6,7 +6,6 @@
 
 #include "core/os/environment.hpp"
 #include "core/os/library.hpp"
-#include "core/os/own_library.hpp"
 
 namespace garuda::cuda {
 namespace {

@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "core/bitmap.hpp"
-#include "core/nested/nested_type.hpp"
+#include "core/nested/nested_layout.hpp"
 #include "core/parallel_blocks.hpp"
 #include "keys/codes/key_column.hpp"
 #include "operators/contract/sizing.hpp"

@@ -16,8 +16,7 @@
 #include <utility>
 
 #include "core/escaped_text.hpp"
-#include "core/nested/nested_type.hpp"
-#include "core/numbers/decimal_digits.hpp"
+#include "core/nested/nested_layout.hpp"
 #include "core/numbers/half_float.hpp"
 #include "core/numbers/wide_integer.hpp"
 #include "core/type_rows.hpp"

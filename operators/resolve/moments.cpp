@@ -8,7 +8,7 @@
 #include <span>
 
 #include "core/numbers/big_integer.hpp"
-#include "core/numbers/decimal_digits.hpp"
+#include "core/numbers/wide_integer.hpp"
 #include "operators/resolve/exact_state.hpp"
 #include "operators/resolve/exact_sum.hpp"
 #include "operators/resolve/group_by_columns.hpp"

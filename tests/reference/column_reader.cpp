@@ -6,7 +6,7 @@
 #include <stdexcept>
 
 #include "core/arrow/arrow_format.hpp"
-#include "core/nested/nested_type.hpp"
+#include "core/nested/nested_layout.hpp"
 #include "garuda/arrow_abi.h"
 #include "tests/reference/big_number.hpp"
 #include "tests/reference/cell_values.hpp"

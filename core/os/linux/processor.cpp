@@ -18,7 +18,7 @@ std::optional<System> system() {
   utsname names{};
   if (::uname(&names) != 0) return std::nullopt;
   std::string_view const release(names.release);
-  // What follows the number may be whatever whoever built the kernel called it.
+  // The text behind the number is whatever whoever built the kernel called it.
   return System{names.sysname, std::string(release.substr(0, release.find_first_not_of("0123456789."))), names.machine};
 }
 

@@ -1,4 +1,4 @@
-#include "core/os/own_library.hpp"
+#include "core/os/library.hpp"
 
 #include <system_error>
 
