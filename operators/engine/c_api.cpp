@@ -26,27 +26,10 @@ namespace {
 using garuda::ErrorCode;
 using garuda::Result;
 
-int code_of(ErrorCode code) {
-  switch (code) {
-    case ErrorCode::usage:
-      return GARUDA_USAGE;
-    case ErrorCode::invalid_input:
-      return GARUDA_INVALID_INPUT;
-    case ErrorCode::no_device:
-      return GARUDA_NO_DEVICE;
-    case ErrorCode::out_of_memory:
-      return GARUDA_OUT_OF_MEMORY;
-    case ErrorCode::limit_exceeded:
-      return GARUDA_LIMIT_EXCEEDED;
-    case ErrorCode::output:
-      return GARUDA_OUTPUT;
-    case ErrorCode::device_failure:
-      return GARUDA_DEVICE_FAILURE;
-    case ErrorCode::cancelled:
-      return GARUDA_CANCELLED;
-  }
-  return GARUDA_LOGIC_ERROR;
-}
+/// The codes of C are those of C++, in their order, behind GARUDA_OK.
+int code_of(ErrorCode code) { return static_cast<int>(code) + 1; }
+static_assert(GARUDA_USAGE == static_cast<int>(ErrorCode::usage) + 1);
+static_assert(GARUDA_CANCELLED == static_cast<int>(ErrorCode::cancelled) + 1);
 
 int report(int code, char const* sentence, char** error) {
   if (error != nullptr) *error = ::strdup(sentence);
