@@ -7,7 +7,7 @@
 #include "garuda/join.hpp"
 #include "operators/compute/join/resident_join_strategies.hpp"
 #include "operators/contract/stats_sink.hpp"
-#include "operators/resolve/join_request.hpp"
+#include "operators/resolve/join_columns.hpp"
 #include "operators/run/query_run.hpp"
 
 namespace garuda::device {

@@ -7,7 +7,7 @@
 #include "garuda/types.hpp"
 #include "operators/compute/group_by/device_values.hpp"
 #include "operators/compute/primitives/key_columns.hpp"
-#include "operators/resolve/join_request.hpp"
+#include "operators/resolve/join_columns.hpp"
 
 namespace garuda::device {
 

@@ -23,7 +23,6 @@
 #include "operators/group_by/planned_group_by.hpp"
 #include "operators/group_by/value_reader.hpp"
 #include "operators/resolve/group_by_columns.hpp"
-#include "operators/resolve/group_by_request.hpp"
 #include "operators/run/lane_scheduler.hpp"
 #include "operators/run/query_run.hpp"
 #include "partition/radix_partition.hpp"

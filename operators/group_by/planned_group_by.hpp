@@ -10,7 +10,7 @@
 #include "operators/contract/group_by_kernel.hpp"
 #include "operators/group_by/value_reader.hpp"
 #include "operators/plan/group_by_planner.hpp"
-#include "operators/resolve/group_by_request.hpp"
+#include "operators/resolve/group_by_columns.hpp"
 #include "operators/run/query_run.hpp"
 #include "partition/radix_partition.hpp"
 

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "garuda/error.hpp"
-#include "operators/resolve/group_by_request.hpp"
+#include "operators/resolve/group_by_columns.hpp"
 #include "operators/run/query_run.hpp"
 
 namespace garuda::group_by {

@@ -25,7 +25,6 @@
 #include "operators/join/unmatched_rows.hpp"
 #include "operators/resolve/built_side.hpp"
 #include "operators/resolve/join_columns.hpp"
-#include "operators/resolve/join_request.hpp"
 #include "operators/run/join_slices.hpp"
 #include "operators/run/lane_scheduler.hpp"
 #include "operators/run/query_run.hpp"

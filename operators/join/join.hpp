@@ -15,7 +15,7 @@
 #include "operators/contract/offers/offer.hpp"
 #include "operators/materialize/carried_column.hpp"
 #include "operators/plan/join_planner.hpp"
-#include "operators/resolve/join_request.hpp"
+#include "operators/resolve/join_columns.hpp"
 #include "operators/run/query_run.hpp"
 #include "partition/radix_partition.hpp"
 

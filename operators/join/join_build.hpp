@@ -14,7 +14,7 @@
 #include "keys/join_keys.hpp"
 #include "operators/contract/device_set.hpp"
 #include "operators/resolve/built_side.hpp"
-#include "operators/resolve/join_request.hpp"
+#include "operators/resolve/join_columns.hpp"
 
 namespace garuda::join {
 

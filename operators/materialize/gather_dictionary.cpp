@@ -1,7 +1,6 @@
 #include "operators/materialize/gather_column.hpp"
 
 #include <algorithm>
-#include <array>
 #include <numeric>
 #include <optional>
 #include <string_view>
@@ -10,6 +9,7 @@
 
 #include "core/bitmap.hpp"
 #include "core/dictionary.hpp"
+#include "core/type_rows.hpp"
 #include "core/variable_value.hpp"
 
 namespace garuda {
@@ -80,15 +80,10 @@ bool is_identity(DictionaryMap const& map) {
 
 /// The narrowest integer type of the signedness of `index`, at least as wide, that counts `size` values.
 TypeId index_type_for(TypeId index, std::int64_t size) {
-  constexpr std::array kSigned{TypeId::int8, TypeId::int16, TypeId::int32, TypeId::int64};
-  constexpr std::array kUnsigned{TypeId::uint8, TypeId::uint16, TypeId::uint32, TypeId::uint64};
-  auto const is_signed = std::find(kSigned.begin(), kSigned.end(), index) != kSigned.end();
-  auto const& types = is_signed ? kSigned : kUnsigned;
-  auto type = static_cast<std::size_t>(std::find(types.begin(), types.end(), index) - types.begin());
-  GARUDA_EXPECTS(type < types.size());
-  auto const bits = [&](std::size_t i) { return (8 << i) - (is_signed ? 1 : 0); };
-  while (type + 1 < types.size() && size > std::int64_t{1} << bits(type)) ++type;
-  return types[type];
+  GARUDA_EXPECTS(is_integer(index));
+  auto const* row = &type_row(index);  // wider ones follow
+  while (row->width < 8 && size > std::int64_t{1} << (8 * row->width - (row->is_signed ? 1 : 0))) ++row;
+  return row->id;
 }
 
 TypeId with_large_offsets(DataType const& type) {

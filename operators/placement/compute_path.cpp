@@ -19,7 +19,7 @@
 #include "operators/placement/whole_group_by.hpp"
 #include "operators/placement/whole_join.hpp"
 #include "operators/placement/whole_offer.hpp"
-#include "operators/resolve/join_request.hpp"
+#include "operators/resolve/join_columns.hpp"
 #include "operators/vulkan/device_offers.hpp"
 #include "operators/vulkan/group_slice.hpp"
 #include "operators/vulkan/vulkan_devices.hpp"

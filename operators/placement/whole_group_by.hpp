@@ -7,7 +7,7 @@
 #include "garuda/error.hpp"
 #include "garuda/group_by.hpp"
 #include "operators/contract/offers/offer.hpp"
-#include "operators/resolve/group_by_request.hpp"
+#include "operators/resolve/group_by_columns.hpp"
 
 namespace garuda::placement {
 

@@ -7,7 +7,7 @@
 #include "garuda/engine.hpp"
 #include "garuda/error.hpp"
 #include "operators/contract/offers/offer.hpp"
-#include "operators/resolve/join_request.hpp"
+#include "operators/resolve/join_columns.hpp"
 
 namespace garuda::placement {
 

@@ -19,7 +19,7 @@
 #include "operators/contract/offers/offer.hpp"
 #include "operators/device/column_upload.hpp"
 #include "operators/device/device_table.hpp"
-#include "operators/resolve/join_request.hpp"
+#include "operators/resolve/join_columns.hpp"
 #include "operators/run/query_run.hpp"
 #include "vk_runtime/memory/copy_team.hpp"
 

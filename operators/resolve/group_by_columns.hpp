@@ -1,4 +1,5 @@
-// A group-by's columns: its keys, what is computed of which column, and the columns of the result.
+// A group-by's columns: its keys, the aggregates with their columns, and the columns of the result; the resolved
+// group-by that drivers take.
 #pragma once
 
 #include <array>
@@ -11,6 +12,7 @@
 #include "garuda/error.hpp"
 #include "garuda/group_by.hpp"
 #include "garuda/table.hpp"
+#include "operators/contract/device_set.hpp"
 #include "operators/resolve/aggregates.hpp"
 
 namespace garuda::resolve {
@@ -117,5 +119,16 @@ std::size_t add_states(ResolvedGroupBy& resolved, StateColumn const& wanted);
 /// Errors: invalid_input (unknown or ambiguous column, a type that the function does not take), usage (an aggregate
 /// without a column that needs one, two result columns of one name, neither keys nor aggregates).
 Result<ResolvedGroupBy> resolve_group_by(TableView table, GroupBySpec const& spec);
+
+/// A group-by resolved against its table, and the devices that it may run on. The view and `devices` refer to objects
+/// that outlive every result.
+struct GroupByRequest {
+  TableView table;
+  GroupBySpec spec;
+  ResolvedGroupBy columns;
+  GroupByOptions options;
+  contract::DeviceSet* devices = nullptr;
+  std::vector<std::string> notes{};  ///< for the plan: what was decided before
+};
 
 }  // namespace garuda::resolve

@@ -1,15 +1,20 @@
-// The columns of a join's result: which, from where, under what name.
+// The columns of a join's result with their sides and names, and the resolved join that drivers take.
 #pragma once
 
 #include <cstddef>
+#include <memory>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "expr/condition_columns.hpp"
 #include "garuda/error.hpp"
 #include "garuda/join.hpp"
+#include "garuda/table.hpp"
 #include "garuda/types.hpp"
+#include "operators/contract/device_set.hpp"
 #include "operators/contract/join_kind.hpp"
+#include "operators/resolve/built_side.hpp"
 
 namespace garuda::resolve {
 
@@ -82,5 +87,25 @@ Result<void> check_sides(JoinSpec const& spec);
 /// an empty column list), invalid_input (unknown or ambiguous column), those of check_sides, common_key_type and
 /// resolve_condition.
 Result<ResolvedJoin> resolve_join(Schema const& left, Schema const& right, JoinSpec const& spec);
+
+/// A join resolved against its tables, and the devices that it may run on. The views and `devices` refer to objects
+/// that outlive every result.
+struct JoinRequest {
+  TableView left;
+  TableView right;
+  JoinSpec spec;
+  ResolvedJoin columns;
+  JoinOptions options;
+  contract::DeviceSet* devices = nullptr;
+  std::vector<std::string> notes{};  ///< for the plan: what was decided before
+  /// The right side, where it was made before; it has the key columns in the order of `columns`.
+  std::shared_ptr<BuiltSide const> build{};
+
+  TableView const& of(Side side) const noexcept { return side == Side::left ? left : right; }
+};
+
+/// The columns of a side that the join reads, each once, ascending: resolved against them alone, it is the same join.
+/// Errors: invalid_input, for names of the condition.
+Result<std::vector<std::size_t>> columns_read(JoinRequest const& request, Side side);
 
 }  // namespace garuda::resolve

@@ -72,7 +72,7 @@ inline NthValues<std::uint64_t> nth_words(std::span<std::uint64_t const> values,
     bool const has_both = below <= at && at - below + 1 < kept;
     bool const is_last = at + 1 == left.size() && below + kept == left.size();
     if (2 * kept > left.size() || !(has_both || is_last)) {
-      // What was kept may have overwritten what is left: from the start.
+      // The kept values may have overwritten those that are left: from the start.
       room.assign(values.begin(), values.end());
       return nth_values<std::uint64_t>(room, place, std::less<>());
     }

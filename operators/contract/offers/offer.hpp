@@ -23,8 +23,8 @@
 #include "operators/contract/join_kind.hpp"
 #include "operators/contract/sizing.hpp"
 #include "operators/rates/rates.hpp"
-#include "operators/resolve/group_by_request.hpp"
-#include "operators/resolve/join_request.hpp"
+#include "operators/resolve/group_by_columns.hpp"
+#include "operators/resolve/join_columns.hpp"
 
 namespace garuda::contract {
 

@@ -18,7 +18,7 @@
 #include "operators/compute/primitives/key_columns.hpp"
 #include "operators/device/device_table.hpp"
 #include "operators/device/strings/string_numbers.hpp"
-#include "operators/resolve/join_request.hpp"
+#include "operators/resolve/join_columns.hpp"
 
 namespace garuda::device {
 

@@ -8,7 +8,7 @@
 #include "garuda/error.hpp"
 #include "operators/compute/strings/device_strings.hpp"
 #include "operators/device/join/composed_keys.hpp"
-#include "operators/resolve/join_request.hpp"
+#include "operators/resolve/join_columns.hpp"
 #include "vk_runtime/memory/memory.hpp"
 
 namespace garuda::device {

@@ -8,7 +8,7 @@
 #include "operators/compute/join/resident_join.hpp"
 #include "operators/contract/stats_sink.hpp"
 #include "operators/device/join/moved_sides.hpp"
-#include "operators/resolve/join_request.hpp"
+#include "operators/resolve/join_columns.hpp"
 
 namespace garuda::device {
 

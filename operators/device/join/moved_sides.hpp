@@ -17,7 +17,7 @@
 #include "operators/compute/primitives/radix_side.hpp"
 #include "operators/device/device_table.hpp"
 #include "operators/device/join/composed_keys.hpp"
-#include "operators/resolve/join_request.hpp"
+#include "operators/resolve/join_columns.hpp"
 
 namespace garuda::device {
 

@@ -8,7 +8,7 @@
 #include "garuda/join.hpp"
 #include "operators/contract/offers/offer.hpp"
 #include "operators/device/device_table.hpp"
-#include "operators/resolve/join_request.hpp"
+#include "operators/resolve/join_columns.hpp"
 #include "operators/run/query_run.hpp"
 
 namespace garuda::device {

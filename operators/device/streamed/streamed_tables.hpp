@@ -12,7 +12,7 @@
 #include "garuda/error.hpp"
 #include "operators/device/device_table.hpp"
 #include "operators/device/join/moved_sides.hpp"
-#include "operators/resolve/join_request.hpp"
+#include "operators/resolve/join_columns.hpp"
 
 namespace garuda::device {
 
