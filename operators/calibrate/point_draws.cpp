@@ -6,7 +6,7 @@
 #include <bit>
 #include <utility>
 
-#include "shaders/calibration/points_layout.h"
+#include "shaders/calibration/calibration_layout.h"
 #include "shaders/embedded.hpp"
 
 namespace garuda::calibrate {

@@ -10,7 +10,7 @@
 #include "operators/compute/condition_join/condition_join.hpp"
 #include "operators/run/query_run.hpp"
 #include "operators/vulkan/pass_context.hpp"
-#include "shaders/calibration/words_layout.h"
+#include "shaders/calibration/calibration_layout.h"
 #include "shaders/embedded.hpp"
 
 namespace garuda::calibrate {

@@ -4,7 +4,7 @@
 // Bindings: kBindPixels, u32 a point. Invocations: gl_VertexIndex = position in the bound range of pixels.
 // Writes: row + 1 (0 is a pixel that nobody wrote) and its pixel, flat. Overflow: none; pixels lie inside the image.
 #extension GL_GOOGLE_include_directive : require
-#include "points_layout.h"
+#include "calibration_layout.h"
 
 layout(set = 0, binding = kBindPixels, std430) readonly buffer Pixels { uint pixels[]; };
 layout(push_constant) uniform Push { PointsPush push; };

@@ -6,7 +6,7 @@
 // Bindings: source words (not with ATOMIC), target words. Invocation: one a word. Writes: target. Overflow: none,
 // positions are masked.
 
-#include "words_layout.h"
+#include "calibration_layout.h"
 #include "../points/groups.glsl"
 
 layout(push_constant) uniform Push { WordsPush push; };

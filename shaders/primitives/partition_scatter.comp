@@ -378,7 +378,7 @@ void send_keys(uint turn, Tile tile, inout uint places[kPlaceWords]) {
     if (item >= kItems) continue;
     uint position = item * kGroup + thread_index();
     uint word = scratch[i * kGroup + thread_index()];
-    // What lies past the tile's end is not a row: its bin is cut to one all the same, since it is an index.
+    // A word past the tile's end is not a row: its bin is cut to one all the same, since it is an index.
     uint bin = kWords == 1u ? digit_of(uvec2(word, 0u)) : word & (kBins - 1u);
     uint row = shifts[bin] + position;
     set_place(places, item, kPacked != 0u ? bin : row);

@@ -1,4 +1,4 @@
-// What the compute primitives and the C++ that records them agree on: specialisation constants and push constants.
+// The layout shared by the compute primitives and their C++ side: specialisation constants and push constants.
 // Buffers are passed by device address, so no range of a descriptor limits them.
 #ifndef GARUDA_SHADERS_PRIMITIVES_LAYOUT_H
 #define GARUDA_SHADERS_PRIMITIVES_LAYOUT_H

@@ -1,4 +1,4 @@
-// What the passes of the graphics group-by and the C++ that records them agree on: bindings, push constants, bounds.
+// The layout shared by the passes of the graphics group-by and their C++ side: bindings, push constants, bounds.
 // Everything is made of 32-bit scalars, so that C++, std430 and push-constant layouts coincide.
 #ifndef GARUDA_SHADERS_SHARED_GROUP_BY_LAYOUT_H
 #define GARUDA_SHADERS_SHARED_GROUP_BY_LAYOUT_H

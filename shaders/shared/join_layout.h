@@ -1,4 +1,4 @@
-// What the passes of the graphics join and the C++ that records them agree on: pixel layouts, bindings, push constants.
+// The layout shared by the passes of the graphics join and their C++ side: pixel layouts, bindings, push constants.
 // Everything is made of 32-bit scalars, so that C++, std430 and push-constant layouts coincide.
 #ifndef GARUDA_SHADERS_SHARED_JOIN_LAYOUT_H
 #define GARUDA_SHADERS_SHARED_JOIN_LAYOUT_H

@@ -1,4 +1,4 @@
-// What the passes of all operators and the C++ that records them agree on: pixels, images, workgroups, prefix sums.
+// The layout shared by the passes of all operators and their C++ side: pixels, images, workgroups, prefix sums.
 // Everything is made of 32-bit scalars, so that C++, std430 and push-constant layouts coincide.
 #ifndef GARUDA_SHADERS_SHARED_PASS_LAYOUT_H
 #define GARUDA_SHADERS_SHARED_PASS_LAYOUT_H

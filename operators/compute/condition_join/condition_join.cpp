@@ -13,7 +13,7 @@
 #include "operators/contract/sizing.hpp"
 #include "operators/vulkan/pass_context.hpp"
 #include "operators/vulkan/vulkan_devices.hpp"
-#include "shaders/compute/conditions/nested_join_layout.h"
+#include "shaders/compute/conditions/conditions_layout.h"
 
 namespace garuda::compute {
 namespace {

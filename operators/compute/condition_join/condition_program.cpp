@@ -5,7 +5,7 @@
 #include "expr/comparators.hpp"
 #include "expr/pair_filter.hpp"
 #include "expr/sides.hpp"
-#include "shaders/compute/conditions/filter_pairs_layout.h"
+#include "shaders/compute/conditions/conditions_layout.h"
 
 namespace garuda::compute {
 namespace {

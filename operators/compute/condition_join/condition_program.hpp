@@ -14,14 +14,14 @@
 
 namespace garuda::compute {
 
-/// Writes the steps of a condition, as all passes that test one step through them (nested_join_layout.h).
+/// Writes the steps of a condition, as all passes that test one step through them (conditions_layout.h).
 class ConditionSteps {
  public:
   /// A side of a comparison: a word of a row's column, or a constant.
   struct Operand {
     std::uint32_t source = 0;  ///< kProbeOperand, kBuildOperand or kConstantOperand
     std::uint64_t value = 0;   ///< the column's address, or the constant
-    std::uint32_t form = 0;    ///< how words are made of those that are stored (filter_pairs_layout.h)
+    std::uint32_t form = 0;    ///< how words are made of those that are stored (conditions_layout.h)
   };
 
   /// Writes a condition of postfix steps. `add_comparison(comparison)` writes the one with that number.
@@ -34,7 +34,7 @@ class ConditionSteps {
         combine(step.kind);
     }
   }
-  /// `kind`: kStepCompare, of values of `words` u32 words, or one of the kinds of filter_pairs_layout.h.
+  /// `kind`: kStepCompare, of values of `words` u32 words, or one of the kinds of conditions_layout.h.
   void compare(std::uint32_t kind, Comparator comparator, std::uint32_t words, Operand const& first,
                Operand const& second);
   /// Combines the last two results, by all or any.
@@ -124,7 +124,7 @@ struct TestedPairs {
   bool many_words = false;  ///< the condition compares values of more than two words
 };
 
-/// Records the test. `program`: on the device, of `steps` steps as filter_pairs_layout.h has them.
+/// Records the test. `program`: on the device, of `steps` steps as conditions_layout.h has them.
 Result<void> record_pair_filter(ComputeContext& context, TestedPairs const& tested, vk::Buffer const& program,
                                 std::uint64_t steps);
 

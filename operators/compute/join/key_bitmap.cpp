@@ -5,7 +5,7 @@
 #include <span>
 #include <string_view>
 
-#include "shaders/compute/join/key_bitmap_layout.h"
+#include "shaders/compute/join/marked_rows_layout.h"
 
 namespace garuda::compute {
 namespace {

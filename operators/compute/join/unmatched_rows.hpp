@@ -8,7 +8,7 @@
 #include "operators/compute/primitives/device_primitives.hpp"
 #include "operators/compute/primitives/radix_side.hpp"
 #include "operators/contract/join_kind.hpp"
-#include "shaders/compute/join/unmatched_rows_layout.h"
+#include "shaders/compute/join/marked_rows_layout.h"
 #include "vk_runtime/memory/memory.hpp"
 
 namespace garuda::compute {

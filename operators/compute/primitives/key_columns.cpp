@@ -4,8 +4,6 @@
 #include <bit>
 
 #include "shaders/compute/keys/column_values_layout.h"
-#include "shaders/compute/keys/key_width_layout.h"
-#include "shaders/compute/keys/null_keys_layout.h"
 
 namespace garuda::compute {
 namespace {

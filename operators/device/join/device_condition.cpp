@@ -14,7 +14,7 @@
 #include "operators/compute/condition_join/condition_program.hpp"
 #include "operators/device/known_values.hpp"
 #include "operators/materialize/column_words.hpp"
-#include "shaders/compute/conditions/filter_pairs_layout.h"
+#include "shaders/compute/conditions/conditions_layout.h"
 
 namespace garuda::device {
 namespace {

@@ -36,7 +36,7 @@ struct DeviceCondition {
   /// out_of_memory.
   static Result<DeviceCondition> create(compute::ComputeContext& context, resolve::JoinRequest const& request);
 
-  std::vector<std::uint32_t> steps;  ///< of shaders::kStepWords words (filter_pairs_layout.h)
+  std::vector<std::uint32_t> steps;  ///< of shaders::kStepWords words (conditions_layout.h)
   bool has_many_words = false;       ///< some compare values of more than two words
   vk::Buffer operands;               ///< that say how such values are read
   std::vector<compute::DeviceStrings> strings{};

@@ -11,7 +11,7 @@
 #include "operators/device/join/device_condition.hpp"
 #include "operators/device/join/joinable_sides.hpp"
 #include "operators/device/join/moved_sides.hpp"
-#include "shaders/compute/conditions/nested_join_layout.h"
+#include "shaders/compute/conditions/conditions_layout.h"
 
 namespace garuda::device {
 namespace {

@@ -1,5 +1,5 @@
 // Operands of a condition that are compared by more than two words: numbers in their scale, strings and binary by their
-// bytes. Included behind filter_pairs_layout.h, words.glsl, wide_numbers.glsl and strings.glsl.
+// bytes. Included behind conditions_layout.h, words.glsl, wide_numbers.glsl and strings.glsl.
 
 layout(buffer_reference, std430, buffer_reference_align = 8) readonly restrict buffer NumberOperands {
   NumberOperand at[];

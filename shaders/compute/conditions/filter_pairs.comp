@@ -5,7 +5,7 @@
 // Buffers: FilterPairsPush, by address. Invocation: a pair each. Writes: marks of pairs, and of the rows of those that
 // pass.
 
-#include "filter_pairs_layout.h"
+#include "conditions_layout.h"
 #include "../../primitives/words.glsl"
 #include "../../primitives/block.glsl"
 #include "../keys/column_values.glsl"

@@ -6,7 +6,7 @@
 // Buffers: NestedCountPush, by address. Invocation: kItems probe rows, kGroup apart. Writes: adds to counts, which are
 // cleared before. Overflow: none; a side has fewer than 2^32 rows.
 
-#include "nested_join_layout.h"
+#include "conditions_layout.h"
 #include "../../primitives/words.glsl"
 #include "../../primitives/block.glsl"
 

@@ -5,7 +5,7 @@
 // Buffers: NestedPairsPush, by address. Subgroup: kItems listed rows, the build rows side by side on its invocations.
 // Writes: probe and build rows of pairs. Overflow: pairs whose place is outside the columns are left out.
 
-#include "nested_join_layout.h"
+#include "conditions_layout.h"
 #include "../../primitives/words.glsl"
 #include "../../primitives/block.glsl"
 

@@ -1,4 +1,4 @@
-// What the pass that makes values of groups' states and the C++ that records it agree on.
+// The layout on which the pass that makes values of groups' states and the C++ that records it agree.
 #ifndef GARUDA_SHADERS_FINALISE_LAYOUT_H
 #define GARUDA_SHADERS_FINALISE_LAYOUT_H
 

@@ -1,4 +1,4 @@
-// What the passes that group and aggregate rows of device tables in one go and the C++ that records them agree on.
+// The layout shared by the passes that group and aggregate rows of device tables in one go and their C++ side.
 #ifndef GARUDA_SHADERS_GROUP_STATES_LAYOUT_H
 #define GARUDA_SHADERS_GROUP_STATES_LAYOUT_H
 

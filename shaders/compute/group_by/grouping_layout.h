@@ -1,4 +1,4 @@
-// What the passes that group the rows of a slice through one hash table and the C++ that records them agree on.
+// The layout shared by the passes that group the rows of a slice through one hash table and the C++ that records them.
 #ifndef GARUDA_SHADERS_GROUPING_LAYOUT_H
 #define GARUDA_SHADERS_GROUPING_LAYOUT_H
 

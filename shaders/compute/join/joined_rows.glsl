@@ -1,4 +1,4 @@
-// What the passes that write a join's rows have in common: where a task's rows go, the columns that are read ahead, and
+// The passes that write a join's rows have in common where a task's rows go, the columns that are read ahead, and
 // the marks of rows that have a match.
 // Included behind partitioned_join_layout.h, words.glsl, block.glsl, and the shared `scratch` of kChunk rows a column.
 

@@ -7,7 +7,7 @@
 // Buffers: KeyBitmapPush, by address. Invocation: kItems rows of a block, kGroup apart. Writes: bitmap (SET and PIECES,
 // by atomics) and repeats (SET), marks (TEST, all words of them).
 
-#include "key_bitmap_layout.h"
+#include "marked_rows_layout.h"
 #include "../../primitives/words.glsl"
 #include "../../primitives/block.glsl"
 

@@ -4,7 +4,7 @@
 //
 // Buffers: MergedPlacesPush, by address. Invocation: an element each. Writes: places.
 
-#include "unmatched_rows_layout.h"
+#include "marked_rows_layout.h"
 #include "../../primitives/words.glsl"
 #include "../../primitives/block.glsl"
 

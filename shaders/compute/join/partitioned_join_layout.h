@@ -1,4 +1,4 @@
-// What the passes of the partitioned hash join and the C++ that records them agree on.
+// The layout on which the passes of the partitioned hash join and the C++ that records them agree.
 #ifndef GARUDA_SHADERS_PARTITIONED_JOIN_LAYOUT_H
 #define GARUDA_SHADERS_PARTITIONED_JOIN_LAYOUT_H
 

@@ -1,4 +1,4 @@
-// What the passes of the join with a sorted build side and the C++ that records them agree on.
+// The layout on which the passes of the join with a sorted build side and the C++ that records them agree.
 #ifndef GARUDA_SHADERS_SORTED_JOIN_LAYOUT_H
 #define GARUDA_SHADERS_SORTED_JOIN_LAYOUT_H
 

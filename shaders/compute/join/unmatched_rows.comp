@@ -6,7 +6,7 @@
 // Buffers: UnmatchedRowsPush, by address. Invocation: kItems rows of a block, kGroup apart. Writes: counts (COUNT), the
 // columns' targets (WRITE), which have room for all of them.
 
-#include "unmatched_rows_layout.h"
+#include "marked_rows_layout.h"
 #include "../../primitives/words.glsl"
 #include "../../primitives/block.glsl"
 

@@ -1,4 +1,4 @@
-// How values of columns on a device are read: the kinds that shaders and C++ agree on.
+// How values of columns on a device are read and made keys: the kinds and passes that shaders and C++ agree on.
 #ifndef GARUDA_SHADERS_COLUMN_VALUES_LAYOUT_H
 #define GARUDA_SHADERS_COLUMN_VALUES_LAYOUT_H
 
@@ -143,6 +143,31 @@ struct KeyColumnPush {
   device_address nulls;   // u32 a group: 1 where it is null; 0: there are none
   uint num_words;
   uint num_groups;
+};
+
+/// Writes keys in another number of words, 1, 2 or 4: cut, or continued by their sign or zeros; or in 8, continued.
+struct KeyWidthPush {
+  device_address source;    // num_rows × source_words
+  device_address target;    // num_rows × target_words
+  device_address nulls;     // num_rows × u32, of which null_mask says that the key is null; or 0
+  device_address wide_row;  // u32: least row with a key, not null, that is cut to another value; or 0
+  uint source_words;
+  uint target_words;
+  uint null_mask;
+  uint is_signed;
+  uint num_rows;
+};
+
+/// Copies keys of kSpecWords words, a value in place of those that are null; or only looks whether a key has the value.
+struct NullKeysPush {
+  device_address source;  // num_rows × kSpecWords
+  device_address target;  // the same; 0: nothing is copied
+  device_address nulls;   // num_rows × u32, of which null_mask says that the key is null; 0: none is
+  device_address taken;   // u32, zeroed: 1 where another key has the value
+  uint value_low;
+  uint value_high;
+  uint null_mask;
+  uint num_rows;
 };
 
 GARUDA_SHADER_END

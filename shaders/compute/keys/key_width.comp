@@ -5,7 +5,7 @@
 // Buffers: KeyWidthPush, by address. Invocation: a row each. Writes: target, and the least row with a key that does not
 // fit it.
 
-#include "key_width_layout.h"
+#include "column_values_layout.h"
 #include "../../primitives/words.glsl"
 #include "../../primitives/block.glsl"
 

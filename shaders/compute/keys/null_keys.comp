@@ -4,7 +4,7 @@
 //
 // Buffers: NullKeysPush, by address. Invocation: a row each. Writes: target, taken.
 
-#include "null_keys_layout.h"
+#include "column_values_layout.h"
 #include "../../primitives/words.glsl"
 #include "../../primitives/block.glsl"
 

@@ -20,7 +20,7 @@ void main() {
   uint slot = hash & push.mask;
   uint equal = is_value(push.strings, number) ? kNoString : number;
   while (equal == kNoString) {
-    // What is read may be out of date, then the slot was free.
+    // The word that is read may be out of date, then the slot was free.
     uint found = Words(push.slots).at[slot];
     if (found == kNoString) found = atomicCompSwap(Words(push.slots).at[slot], kNoString, number);
     if (found == kNoString) {

@@ -1,4 +1,4 @@
-// What the passes over strings in device memory and the C++ that records them agree on.
+// The layout on which the passes over strings in device memory and the C++ that records them agree.
 #ifndef GARUDA_SHADERS_STRINGS_LAYOUT_H
 #define GARUDA_SHADERS_STRINGS_LAYOUT_H
 
