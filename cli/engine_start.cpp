@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "core/stopwatch.hpp"
-#include "vk_runtime/device/driver.hpp"
+#include "vk_runtime/device/instance.hpp"
 
 namespace garuda::cli {
 

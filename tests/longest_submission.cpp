@@ -5,7 +5,7 @@
 #include <cstdlib>
 #include <fstream>
 
-#include "vk_runtime/pace.hpp"
+#include "vk_runtime/device/device.hpp"
 
 namespace {
 

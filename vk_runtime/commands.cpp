@@ -44,10 +44,9 @@ Result<void> DescriptorArena::add_pool() {
                                         .maxSets = kSets,
                                         .poolSizeCount = kSizes.size(),
                                         .pPoolSizes = kSizes.data()};
-  VkDescriptorPool pool = VK_NULL_HANDLE;
-  GARUDA_TRY(
-      check(device_->fn().vkCreateDescriptorPool(device_->handle(), &info, nullptr, &pool), "vkCreateDescriptorPool"));
-  pools_.emplace_back(device_->owner(), pool);
+  GARUDA_TRY_ASSIGN(auto pool, make_object(device_->owner(), &VolkDeviceTable::vkCreateDescriptorPool, info,
+                                           "vkCreateDescriptorPool"));
+  pools_.push_back(std::move(pool));
   return {};
 }
 

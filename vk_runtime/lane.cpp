@@ -16,13 +16,7 @@ Result<std::unique_ptr<Lane>> Lane::create(Device& device, LaneOptions const& op
   GARUDA_TRY_ASSIGN(PhaseTimer timer, PhaseTimer::create(device, queue));
   auto lane = std::unique_ptr<Lane>(new Lane(device, queue, options, std::move(timer)));
   GARUDA_TRY_ASSIGN(lane->transfer_, Transfer::create(device, queue, options.transfer));
-  VkCommandPoolCreateInfo const info{
-      .sType = VK_STRUCTURE_TYPE_COMMAND_POOL_CREATE_INFO,
-      .flags = VK_COMMAND_POOL_CREATE_TRANSIENT_BIT | VK_COMMAND_POOL_CREATE_RESET_COMMAND_BUFFER_BIT,
-      .queueFamilyIndex = queue.family()};
-  VkCommandPool pool = VK_NULL_HANDLE;
-  GARUDA_TRY(check(device.fn().vkCreateCommandPool(device.handle(), &info, nullptr, &pool), "vkCreateCommandPool"));
-  lane->command_pool_ = Unique<VkCommandPool>(device.owner(), pool);
+  GARUDA_TRY_ASSIGN(lane->command_pool_, make_command_pool(device, queue.family()));
   return lane;
 }
 
@@ -33,13 +27,7 @@ Lane::~Lane() {
 
 Result<VkCommandBuffer> Lane::next_command_buffer() {
   if (next_commands_ < commands_.size()) return commands_[next_commands_];
-  VkCommandBufferAllocateInfo const info{.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_ALLOCATE_INFO,
-                                         .commandPool = command_pool_.get(),
-                                         .level = VK_COMMAND_BUFFER_LEVEL_PRIMARY,
-                                         .commandBufferCount = 1};
-  VkCommandBuffer commands = VK_NULL_HANDLE;
-  GARUDA_TRY(
-      check(device_.fn().vkAllocateCommandBuffers(device_.handle(), &info, &commands), "vkAllocateCommandBuffers"));
+  GARUDA_TRY_ASSIGN(VkCommandBuffer const commands, allocate_commands(device_, command_pool_.get()));
   commands_.push_back(commands);
   return commands;
 }

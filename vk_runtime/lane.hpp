@@ -12,7 +12,6 @@
 #include "vk_runtime/memory/memory.hpp"
 #include "vk_runtime/memory/transfer.hpp"
 #include "vk_runtime/timeline.hpp"
-#include "vk_runtime/timestamps.hpp"
 
 namespace garuda::vk {
 

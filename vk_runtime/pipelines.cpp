@@ -7,6 +7,7 @@
 #include <new>
 #include <span>
 
+#include "vk_runtime/device/instance.hpp"
 #include "vk_runtime/pipeline_cache.hpp"
 
 namespace garuda::vk {
@@ -207,6 +208,36 @@ Result<T> in_pipeline(Result<T> result, std::string const& name) {
   return tl::unexpected<Error>(std::move(result).error().wrap(fmt::format("cannot compile pipeline {}", name)));
 }
 
+double number_of(VkPipelineExecutableStatisticKHR const& statistic) {
+  switch (statistic.format) {
+    case VK_PIPELINE_EXECUTABLE_STATISTIC_FORMAT_BOOL32_KHR:
+      return statistic.value.b32 == VK_TRUE ? 1 : 0;
+    case VK_PIPELINE_EXECUTABLE_STATISTIC_FORMAT_INT64_KHR:
+      return static_cast<double>(statistic.value.i64);
+    case VK_PIPELINE_EXECUTABLE_STATISTIC_FORMAT_UINT64_KHR:
+      return static_cast<double>(statistic.value.u64);
+    default:
+      return statistic.value.f64;
+  }
+}
+
+Result<std::map<std::string, double>> statistics_of(Device const& device, VkPipeline pipeline, std::uint32_t index) {
+  VkPipelineExecutableInfoKHR const info{
+      .sType = VK_STRUCTURE_TYPE_PIPELINE_EXECUTABLE_INFO_KHR, .pipeline = pipeline, .executableIndex = index};
+  auto const get = [&](std::uint32_t& count, VkPipelineExecutableStatisticKHR* into) {
+    return check(device.fn().vkGetPipelineExecutableStatisticsKHR(device.handle(), &info, &count, into),
+                 "vkGetPipelineExecutableStatisticsKHR");
+  };
+  std::uint32_t count = 0;
+  GARUDA_TRY(get(count, nullptr));
+  std::vector<VkPipelineExecutableStatisticKHR> found(count,
+                                                      {.sType = VK_STRUCTURE_TYPE_PIPELINE_EXECUTABLE_STATISTIC_KHR});
+  GARUDA_TRY(get(count, found.data()));
+  std::map<std::string, double> statistics;
+  for (auto const& statistic : found) statistics[statistic.name] = number_of(statistic);
+  return statistics;
+}
+
 }  // namespace
 
 Result<std::unique_ptr<PipelineStore>> PipelineStore::create(Device& device,
@@ -221,10 +252,8 @@ Result<std::unique_ptr<PipelineStore>> PipelineStore::create(Device& device,
   VkPipelineCacheCreateInfo const info{.sType = VK_STRUCTURE_TYPE_PIPELINE_CACHE_CREATE_INFO,
                                        .initialDataSize = data.size(),
                                        .pInitialData = data.data()};
-  VkPipelineCache cache = VK_NULL_HANDLE;
-  GARUDA_TRY(
-      check(device.fn().vkCreatePipelineCache(device.handle(), &info, nullptr, &cache), "vkCreatePipelineCache"));
-  store->cache_ = Unique<VkPipelineCache>(device.owner(), cache);
+  GARUDA_TRY_ASSIGN(store->cache_, make_object(device.owner(), &VolkDeviceTable::vkCreatePipelineCache, info,
+                                               "vkCreatePipelineCache"));
   return store;
 }
 
@@ -264,10 +293,7 @@ Result<Unique<VkShaderModule>> PipelineStore::make_module(ShaderCode code,
   VkShaderModuleCreateInfo const info{.sType = VK_STRUCTURE_TYPE_SHADER_MODULE_CREATE_INFO,
                                       .codeSize = code.words.size_bytes(),
                                       .pCode = code.words.data()};
-  VkShaderModule module = VK_NULL_HANDLE;
-  GARUDA_TRY(
-      check(device_.fn().vkCreateShaderModule(device_.handle(), &info, nullptr, &module), "vkCreateShaderModule"));
-  return Unique<VkShaderModule>(device_.owner(), module);
+  return make_object(device_.owner(), &VolkDeviceTable::vkCreateShaderModule, info, "vkCreateShaderModule");
 }
 
 Result<std::unique_ptr<Pipeline>> PipelineStore::make_layout(std::string name, std::vector<BindingSpec> const& bindings,
@@ -286,22 +312,17 @@ Result<std::unique_ptr<Pipeline>> PipelineStore::make_layout(std::string name, s
                                                  .bindingCount = static_cast<std::uint32_t>(set_bindings.size()),
                                                  .pBindings = set_bindings.data()};
   auto pipeline = std::make_unique<Pipeline>();
-  VolkDeviceTable const& fn = device_.fn();
-  VkDescriptorSetLayout set_layout = VK_NULL_HANDLE;
-  GARUDA_TRY(check(fn.vkCreateDescriptorSetLayout(device_.handle(), &set_info, nullptr, &set_layout),
-                   "vkCreateDescriptorSetLayout"));
-  pipeline->set_layout_ = Unique<VkDescriptorSetLayout>(device_.owner(), set_layout);
-
+  GARUDA_TRY_ASSIGN(pipeline->set_layout_, make_object(device_.owner(), &VolkDeviceTable::vkCreateDescriptorSetLayout,
+                                                       set_info, "vkCreateDescriptorSetLayout"));
+  VkDescriptorSetLayout const set_layout = pipeline->set_layout();
   VkPushConstantRange const range{.stageFlags = stages, .offset = 0, .size = push_bytes};
   VkPipelineLayoutCreateInfo const layout_info{.sType = VK_STRUCTURE_TYPE_PIPELINE_LAYOUT_CREATE_INFO,
                                                .setLayoutCount = 1,
                                                .pSetLayouts = &set_layout,
                                                .pushConstantRangeCount = push_bytes > 0 ? 1U : 0U,
                                                .pPushConstantRanges = &range};
-  VkPipelineLayout layout = VK_NULL_HANDLE;
-  GARUDA_TRY(
-      check(fn.vkCreatePipelineLayout(device_.handle(), &layout_info, nullptr, &layout), "vkCreatePipelineLayout"));
-  pipeline->layout_ = Unique<VkPipelineLayout>(device_.owner(), layout);
+  GARUDA_TRY_ASSIGN(pipeline->layout_, make_object(device_.owner(), &VolkDeviceTable::vkCreatePipelineLayout,
+                                                   layout_info, "vkCreatePipelineLayout"));
   pipeline->name_ = std::move(name);
   pipeline->stages_ = stages;
   pipeline->bindings_ = bindings;
@@ -395,6 +416,26 @@ bool PipelineStore::save() {
 std::size_t PipelineStore::size() const {
   std::lock_guard const lock(mutex_);
   return pipelines_.size();
+}
+
+Result<std::vector<Executable>> executables(Device const& device, Pipeline const& pipeline) {
+  GARUDA_EXPECTS(device.traits().features.pipeline_executable_properties);
+  VkPipelineInfoKHR const info{.sType = VK_STRUCTURE_TYPE_PIPELINE_INFO_KHR, .pipeline = pipeline.handle()};
+  auto const get = [&](std::uint32_t& count, VkPipelineExecutablePropertiesKHR* into) {
+    return check(device.fn().vkGetPipelineExecutablePropertiesKHR(device.handle(), &info, &count, into),
+                 "vkGetPipelineExecutablePropertiesKHR");
+  };
+  std::uint32_t count = 0;
+  GARUDA_TRY(get(count, nullptr));
+  std::vector<VkPipelineExecutablePropertiesKHR> found(count,
+                                                       {.sType = VK_STRUCTURE_TYPE_PIPELINE_EXECUTABLE_PROPERTIES_KHR});
+  GARUDA_TRY(get(count, found.data()));
+  std::vector<Executable> programs;
+  for (std::uint32_t i = 0; i < count; ++i) {
+    GARUDA_TRY_ASSIGN(auto statistics, statistics_of(device, pipeline.handle(), i));
+    programs.push_back({found[i].name, found[i].stages, found[i].subgroupSize, std::move(statistics)});
+  }
+  return programs;
 }
 
 }  // namespace garuda::vk

@@ -159,4 +159,17 @@ class PipelineStore {
   std::size_t unsaved_ = 0;
 };
 
+/// One of a pipeline's programs: a stage, or several that the driver made one of.
+struct Executable {
+  std::string name;                 ///< the driver's: "Compute Shader"
+  VkShaderStageFlags stages = 0;    ///< that it runs
+  std::uint32_t subgroup_size = 0;  ///< 0 where the driver does not say
+  /// Statistics by the driver's names: RADV has "VGPRs", "SGPRs", "Spilled VGPRs", "LDS size" in bytes, …
+  std::map<std::string, double> statistics;
+};
+
+/// The executables of a pipeline, in the driver's order. `pipeline` comes from a store of `device` that keeps
+/// statistics (PipelineStore::keep_statistics). Errors: device_failure, out_of_memory.
+Result<std::vector<Executable>> executables(Device const& device, Pipeline const& pipeline);
+
 }  // namespace garuda::vk

@@ -16,8 +16,8 @@
 #include "operators/contract/stats_sink.hpp"
 #include "shaders/shared/join_layout.h"
 #include "vk_runtime/commands.hpp"
+#include "vk_runtime/device/device.hpp"
 #include "vk_runtime/lane.hpp"
-#include "vk_runtime/pace.hpp"
 
 namespace garuda::vulkan {
 

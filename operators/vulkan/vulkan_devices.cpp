@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "vk_runtime/device/device_traits.hpp"
-#include "vk_runtime/device/driver.hpp"
 #include "vk_runtime/device/instance.hpp"
 #include "vk_runtime/memory/pinned_memory.hpp"
 

@@ -34,7 +34,6 @@ struct FakeDevice {
     traits.limits.max_image_array_layers = 2048;
     traits.limits.max_storage_buffer_range = 1U << 30;
     traits.limits.max_workgroup_invocations = 256;
-    traits.limits.max_workgroup_size = {256, 256, 64};
     traits.limits.max_workgroup_count = {65'535, 65'535, 65'535};
     traits.limits.max_compute_shared_memory_bytes = 32'768;
     traits.limits.max_push_constants_bytes = 128;
@@ -42,7 +41,6 @@ struct FakeDevice {
     traits.limits.max_per_stage_storage_buffers = traits.limits.max_per_stage_sampled_images =
         traits.limits.max_per_stage_storage_images = 64;
     traits.limits.max_per_stage_resources = 256;
-    traits.limits.max_bound_descriptor_sets = 8;
     traits.limits.point_size_range = {1.0F, 64.0F};
     traits.heaps = {{std::uint64_t{8} << 30, true}};
     traits.memory_types = {{0, true, true, true, true}};

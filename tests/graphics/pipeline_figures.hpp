@@ -12,7 +12,6 @@
 #include <variant>
 
 #include "tests/unwrap.hpp"
-#include "vk_runtime/executables.hpp"
 #include "vk_runtime/pipelines.hpp"
 
 namespace garuda::testing {

@@ -4,7 +4,7 @@
 
 #include "vk_runtime/commands.hpp"
 #include "vk_runtime/device/device.hpp"
-#include "vk_runtime/device/driver.hpp"
+#include "vk_runtime/device/instance.hpp"
 #include "vk_runtime/unique.hpp"
 
 namespace garuda::vk {

@@ -1,7 +1,6 @@
 // Drivers that compile but do not execute (RADV's null device): nothing here submits.
 #include "tests/test_run.hpp"
 #include "tests/vk_runtime/device_fixture.hpp"
-#include "vk_runtime/executables.hpp"
 #include "vk_runtime/pipelines.hpp"
 #include "vk_runtime_test_shaders.hpp"
 

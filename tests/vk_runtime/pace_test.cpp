@@ -1,5 +1,5 @@
 // How much goes into a submission, by what earlier ones took.
-#include "vk_runtime/pace.hpp"
+#include "vk_runtime/device/device.hpp"
 
 #include <gtest/gtest.h>
 

@@ -8,12 +8,12 @@
 namespace garuda::vk {
 namespace {
 
-struct OptionalFeature {
+struct NamedFeature {
   bool DeviceFeatures::*member;
   char const* name;
 };
 
-constexpr OptionalFeature kOptionalFeatures[] = {
+constexpr NamedFeature kOptionalFeatures[] = {
     {&DeviceFeatures::buffer_device_address, "bufferDeviceAddress"},
     {&DeviceFeatures::independent_blend, "independentBlend"},
     {&DeviceFeatures::storage_image_extended_formats, "shaderStorageImageExtendedFormats"},
@@ -29,11 +29,15 @@ constexpr OptionalFeature kOptionalFeatures[] = {
     {&DeviceFeatures::global_priority, "VK_KHR_global_priority"},
 };
 
+/// Name i is that of PixelFormat i.
+constexpr std::array<std::string_view, kPixelFormatCount> kPixelNames{
+    "R32_UINT", "R32G32_UINT", "R32G32B32A32_UINT", "R32_SFLOAT", "R32G32_SFLOAT", "R32G32B32A32_SFLOAT"};
+
 bool is_float(PixelFormat format) { return format >= PixelFormat::r32_sfloat; }
 
 std::vector<std::string> missing_optional(DeviceTraits const& traits) {
   std::vector<std::string> missing;
-  for (OptionalFeature const& feature : kOptionalFeatures) {
+  for (NamedFeature const& feature : kOptionalFeatures) {
     if (!(traits.features.*feature.member)) missing.emplace_back(feature.name);
   }
   for (std::size_t i = 0; i < kPixelFormatCount; ++i) {
@@ -87,38 +91,7 @@ bool has_timestamps(DeviceTraits const& traits) {
 
 }  // namespace
 
-std::string_view to_string(PixelFormat format) noexcept {
-  switch (format) {
-    case PixelFormat::r32_uint:
-      return "R32_UINT";
-    case PixelFormat::r32g32_uint:
-      return "R32G32_UINT";
-    case PixelFormat::r32g32b32a32_uint:
-      return "R32G32B32A32_UINT";
-    case PixelFormat::r32_sfloat:
-      return "R32_SFLOAT";
-    case PixelFormat::r32g32_sfloat:
-      return "R32G32_SFLOAT";
-    case PixelFormat::r32g32b32a32_sfloat:
-      break;
-  }
-  return "R32G32B32A32_SFLOAT";
-}
-
-std::uint32_t bytes_per_texel(PixelFormat format) noexcept {
-  switch (format) {
-    case PixelFormat::r32_uint:
-    case PixelFormat::r32_sfloat:
-      return 4;
-    case PixelFormat::r32g32_uint:
-    case PixelFormat::r32g32_sfloat:
-      return 8;
-    case PixelFormat::r32g32b32a32_uint:
-    case PixelFormat::r32g32b32a32_sfloat:
-      break;
-  }
-  return 16;
-}
+std::string_view to_string(PixelFormat format) noexcept { return kPixelNames[static_cast<std::size_t>(format)]; }
 
 bool DeviceTraits::has_quirk(std::string_view what) const noexcept {
   return std::ranges::any_of(quirks, [&](DriverQuirk const& quirk) { return quirk.what == what; });
@@ -176,12 +149,7 @@ void derive_traits(DeviceTraits& traits) {
 
 namespace {
 
-struct RequiredFeature {
-  bool DeviceFeatures::*member;
-  char const* name;
-};
-
-constexpr RequiredFeature kRequiredFeatures[] = {
+constexpr NamedFeature kRequiredFeatures[] = {
     {&DeviceFeatures::dynamic_rendering, "dynamicRendering"},
     {&DeviceFeatures::synchronization2, "synchronization2"},
     {&DeviceFeatures::maintenance4, "maintenance4"},
@@ -227,7 +195,7 @@ std::optional<std::string> missing_limit(DeviceTraits const& traits) {
 
 std::optional<std::string> unusable_reason(DeviceTraits const& traits) {
   if (traits.api_version < VK_API_VERSION_1_3) return fmt::format("no Vulkan 1.3: {}", traits.api_version_text());
-  for (RequiredFeature const& feature : kRequiredFeatures) {
+  for (NamedFeature const& feature : kRequiredFeatures) {
     if (!(traits.features.*feature.member)) return fmt::format("required feature missing: {}", feature.name);
   }
   bool const main_queue = std::ranges::any_of(

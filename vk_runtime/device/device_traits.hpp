@@ -29,16 +29,12 @@ inline constexpr std::size_t kPixelFormatCount = 6;
 /// The Vulkan name without prefix: "R32G32_UINT".
 std::string_view to_string(PixelFormat format) noexcept;
 
-/// Bytes of one texel.
-std::uint32_t bytes_per_texel(PixelFormat format) noexcept;
-
 /// The uses that optimal-tiling images of a format may have.
 struct FormatSupport {
   bool color_attachment = false;
   bool blend = false;  ///< only meaningful for the float formats; integers are never blended
   bool sampled = false;
   bool storage = false;
-  bool storage_atomic = false;
   bool operator==(FormatSupport const&) const = default;
 };
 
@@ -84,21 +80,17 @@ struct DeviceLimits {
   std::uint64_t min_storage_buffer_offset_alignment = 1;
   std::uint64_t buffer_image_granularity = 1;
   std::uint64_t non_coherent_atom_size = 1;
-  std::uint64_t optimal_buffer_copy_offset_alignment = 1;
   std::uint64_t min_imported_host_pointer_alignment = 0;  ///< 0 without VK_EXT_external_memory_host
   std::array<std::uint32_t, 3> max_workgroup_count{};
-  std::array<std::uint32_t, 3> max_workgroup_size{};
   std::uint32_t max_workgroup_invocations = 0;  ///< of a group along x, as all of garuda's are
   std::uint32_t max_compute_shared_memory_bytes = 0;
   std::uint32_t max_push_constants_bytes = 0;
-  std::uint32_t max_bound_descriptor_sets = 0;
   std::uint32_t max_per_stage_storage_buffers = 0;
   std::uint32_t max_per_stage_sampled_images = 0;
   std::uint32_t max_per_stage_storage_images = 0;
   std::uint32_t max_per_stage_resources = 0;
   double timestamp_period_ns = 0;  ///< nanoseconds per tick; 0 when the device has no timestamps
   std::array<float, 2> point_size_range{};
-  std::uint32_t sub_pixel_precision_bits = 0;
   bool operator==(DeviceLimits const&) const = default;
 };
 

@@ -61,21 +61,17 @@ void read_core_limits(VkPhysicalDeviceLimits const& from, DeviceLimits& to) {
   to.min_storage_buffer_offset_alignment = from.minStorageBufferOffsetAlignment;
   to.buffer_image_granularity = from.bufferImageGranularity;
   to.non_coherent_atom_size = from.nonCoherentAtomSize;
-  to.optimal_buffer_copy_offset_alignment = from.optimalBufferCopyOffsetAlignment;
   std::copy_n(from.maxComputeWorkGroupCount, 3, to.max_workgroup_count.begin());
-  std::copy_n(from.maxComputeWorkGroupSize, 3, to.max_workgroup_size.begin());
   // Adreno's driver (512.502) lets groups have 1024 invocations, but 512 along an axis.
   to.max_workgroup_invocations = std::min(from.maxComputeWorkGroupInvocations, from.maxComputeWorkGroupSize[0]);
   to.max_compute_shared_memory_bytes = from.maxComputeSharedMemorySize;
   to.max_push_constants_bytes = from.maxPushConstantsSize;
-  to.max_bound_descriptor_sets = from.maxBoundDescriptorSets;
   to.max_per_stage_storage_buffers = from.maxPerStageDescriptorStorageBuffers;
   to.max_per_stage_sampled_images = from.maxPerStageDescriptorSampledImages;
   to.max_per_stage_storage_images = from.maxPerStageDescriptorStorageImages;
   to.max_per_stage_resources = from.maxPerStageResources;
   to.timestamp_period_ns = static_cast<double>(from.timestampPeriod);
   to.point_size_range = {from.pointSizeRange[0], from.pointSizeRange[1]};
-  to.sub_pixel_precision_bits = from.subPixelPrecisionBits;
 }
 
 void read_subgroup(VkPhysicalDeviceVulkan11Properties const& from, VkPhysicalDeviceVulkan13Properties const& size,
@@ -166,7 +162,6 @@ void read_formats(VkPhysicalDevice device, DeviceTraits& traits) {
         .blend = (features & VK_FORMAT_FEATURE_COLOR_ATTACHMENT_BLEND_BIT) != 0,
         .sampled = (features & VK_FORMAT_FEATURE_SAMPLED_IMAGE_BIT) != 0,
         .storage = (features & VK_FORMAT_FEATURE_STORAGE_IMAGE_BIT) != 0,
-        .storage_atomic = (features & VK_FORMAT_FEATURE_STORAGE_IMAGE_ATOMIC_BIT) != 0,
     };
   }
 }

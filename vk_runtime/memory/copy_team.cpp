@@ -123,7 +123,7 @@ Result<Ticket> CopyTeam::copy_up(Transfer& transfer, CopyGroup const& group, Hos
   if (piece.source != nullptr) return copy_made(transfer, group, piece);
   GARUDA_TRY_ASSIGN(auto const ticket, transfer.upload(*piece.buffer, piece.offset, {piece.host, piece.bytes},
                                                        group.after, options_.wait));
-  // What the device reads in place is done when it has read it: so pieces are taken, and timed, at its pace.
+  // A piece that the device reads in place is done when it has read it: so pieces are taken, and timed, at its pace.
   bool const in_place = options_.transfer.use_pinned || transfer.mode() == UploadMode::import_host;
   if (in_place) GARUDA_TRY(transfer.wait(ticket, options_.wait));
   return ticket;

@@ -5,8 +5,7 @@
 #include <span>
 #include <utility>
 
-#include "core/os/file.hpp"
-#include "vk_runtime/device/driver.hpp"
+#include "vk_runtime/device/instance.hpp"
 
 namespace garuda::vk {
 namespace {
@@ -31,7 +30,7 @@ Result<void> check_support(Device const& device) {
   return {};
 }
 
-Result<VkBuffer> create_handle(Device const& device, std::uint64_t bytes) {
+Result<Unique<VkBuffer>> create_handle(Device const& device, std::uint64_t bytes) {
   VkExternalMemoryBufferCreateInfo const external{.sType = VK_STRUCTURE_TYPE_EXTERNAL_MEMORY_BUFFER_CREATE_INFO,
                                                   .handleTypes = kHandleType};
   auto const families = device.buffer_families();
@@ -43,9 +42,7 @@ Result<VkBuffer> create_handle(Device const& device, std::uint64_t bytes) {
       .sharingMode = families.size() > 1 ? VK_SHARING_MODE_CONCURRENT : VK_SHARING_MODE_EXCLUSIVE,
       .queueFamilyIndexCount = static_cast<std::uint32_t>(families.size()),
       .pQueueFamilyIndices = families.data()};
-  VkBuffer buffer = VK_NULL_HANDLE;
-  GARUDA_TRY(check(device.fn().vkCreateBuffer(device.handle(), &info, nullptr, &buffer), "vkCreateBuffer"));
-  return buffer;
+  return make_object(device.owner(), &VolkDeviceTable::vkCreateBuffer, info, "vkCreateBuffer");
 }
 
 Result<MemoryBlock> allocate_for(Device& device, VkBuffer buffer, VkMemoryRequirements const& requirements) {
@@ -63,18 +60,6 @@ Result<MemoryBlock> allocate_for(Device& device, VkBuffer buffer, VkMemoryRequir
 
 }  // namespace
 
-FileDescriptor& FileDescriptor::operator=(FileDescriptor&& other) noexcept {
-  std::swap(fd_, other.fd_);
-  return *this;
-}
-
-FileDescriptor::~FileDescriptor() {
-  // Nothing was written through it, so nothing is lost when closing fails.
-  if (fd_ >= 0) (void)os::close_file(fd_);
-}
-
-int FileDescriptor::take() noexcept { return std::exchange(fd_, -1); }
-
 Result<ExportedBuffer> ExportedBuffer::create(Device& device, std::uint64_t bytes, char const* name) {
   GARUDA_EXPECTS(bytes > 0);
   GARUDA_TRY(check_support(device));
@@ -84,8 +69,8 @@ Result<ExportedBuffer> ExportedBuffer::create(Device& device, std::uint64_t byte
   ExportedBuffer exported;
   exported.device_ = device.owner();
   exported.bytes_ = bytes;
-  GARUDA_TRY_ASSIGN(auto const buffer, create_handle(device, bytes));
-  exported.buffer_ = Unique<VkBuffer>(device.owner(), buffer);
+  GARUDA_TRY_ASSIGN(exported.buffer_, create_handle(device, bytes));
+  auto const buffer = exported.handle();
   device.set_name(buffer, VK_OBJECT_TYPE_BUFFER, name);
   VkMemoryRequirements requirements{};
   device.fn().vkGetBufferMemoryRequirements(device.handle(), buffer, &requirements);
@@ -98,12 +83,12 @@ Result<ExportedBuffer> ExportedBuffer::create(Device& device, std::uint64_t byte
   return exported;
 }
 
-Result<FileDescriptor> ExportedBuffer::open_memory() const {
+Result<os::FileDescriptor> ExportedBuffer::open_memory() const {
   VkMemoryGetFdInfoKHR const info{
       .sType = VK_STRUCTURE_TYPE_MEMORY_GET_FD_INFO_KHR, .memory = memory_.handle(), .handleType = kHandleType};
   int fd = -1;
   GARUDA_TRY(check(device_.fn->vkGetMemoryFdKHR(device_.device, &info, &fd), "vkGetMemoryFdKHR"));
-  return FileDescriptor(fd);
+  return os::FileDescriptor(fd);
 }
 
 }  // namespace garuda::vk

@@ -5,29 +5,13 @@
 
 #include <cstdint>
 
+#include "core/os/file.hpp"
 #include "garuda/error.hpp"
 #include "vk_runtime/device/device.hpp"
 #include "vk_runtime/memory/memory_pool.hpp"
 #include "vk_runtime/unique.hpp"
 
 namespace garuda::vk {
-
-/// An open file descriptor; closes it unless it is taken.
-class FileDescriptor {
- public:
-  FileDescriptor() = default;
-  explicit FileDescriptor(int fd) noexcept : fd_(fd) {}
-  FileDescriptor(FileDescriptor&& other) noexcept : fd_(other.take()) {}
-  FileDescriptor& operator=(FileDescriptor&& other) noexcept;
-  ~FileDescriptor();
-
-  int get() const noexcept { return fd_; }
-  /// Gives it up to the caller; -1 when there is none.
-  int take() noexcept;
-
- private:
-  int fd_ = -1;
-};
 
 /// Owner of a buffer and of the device memory allocated for it alone. Move-only; the device outlives it, and is done
 /// with it when it goes. Its memory is on the accounts of the device's MemoryPool; an importer's view of it takes none.
@@ -39,7 +23,7 @@ class ExportedBuffer {
   static Result<ExportedBuffer> create(Device& device, std::uint64_t bytes, char const* name);
 
   /// A new descriptor for the memory, for one importer. Errors: out_of_memory, device_failure.
-  Result<FileDescriptor> open_memory() const;
+  Result<os::FileDescriptor> open_memory() const;
 
   VkBuffer handle() const noexcept { return buffer_.get(); }
   VkDeviceAddress address() const noexcept { return address_; }

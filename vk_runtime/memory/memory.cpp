@@ -49,22 +49,25 @@ struct Requirements {
   bool dedicated = false;
 };
 
-Requirements requirements_of(Device const& device, VkBuffer buffer) {
+/// Asks by `get`, a function of the device's table.
+template <class Get, class Info>
+Requirements ask(Device const& device, Get VolkDeviceTable::*get, Info const& info) {
   VkMemoryDedicatedRequirements dedicated{.sType = VK_STRUCTURE_TYPE_MEMORY_DEDICATED_REQUIREMENTS};
   VkMemoryRequirements2 requirements{.sType = VK_STRUCTURE_TYPE_MEMORY_REQUIREMENTS_2, .pNext = &dedicated};
-  VkBufferMemoryRequirementsInfo2 const info{.sType = VK_STRUCTURE_TYPE_BUFFER_MEMORY_REQUIREMENTS_INFO_2,
-                                             .buffer = buffer};
-  device.fn().vkGetBufferMemoryRequirements2(device.handle(), &info, &requirements);
+  (device.fn().*get)(device.handle(), &info, &requirements);
   return {requirements.memoryRequirements, dedicated.requiresDedicatedAllocation == VK_TRUE};
 }
 
+Requirements requirements_of(Device const& device, VkBuffer buffer) {
+  return ask(
+      device, &VolkDeviceTable::vkGetBufferMemoryRequirements2,
+      VkBufferMemoryRequirementsInfo2{.sType = VK_STRUCTURE_TYPE_BUFFER_MEMORY_REQUIREMENTS_INFO_2, .buffer = buffer});
+}
+
 Requirements requirements_of(Device const& device, VkImage image) {
-  VkMemoryDedicatedRequirements dedicated{.sType = VK_STRUCTURE_TYPE_MEMORY_DEDICATED_REQUIREMENTS};
-  VkMemoryRequirements2 requirements{.sType = VK_STRUCTURE_TYPE_MEMORY_REQUIREMENTS_2, .pNext = &dedicated};
-  VkImageMemoryRequirementsInfo2 const info{.sType = VK_STRUCTURE_TYPE_IMAGE_MEMORY_REQUIREMENTS_INFO_2,
-                                            .image = image};
-  device.fn().vkGetImageMemoryRequirements2(device.handle(), &info, &requirements);
-  return {requirements.memoryRequirements, dedicated.requiresDedicatedAllocation == VK_TRUE};
+  return ask(
+      device, &VolkDeviceTable::vkGetImageMemoryRequirements2,
+      VkImageMemoryRequirementsInfo2{.sType = VK_STRUCTURE_TYPE_IMAGE_MEMORY_REQUIREMENTS_INFO_2, .image = image});
 }
 
 }  // namespace
@@ -173,7 +176,7 @@ Result<MemoryArena::Placement> MemoryArena::first_with_room(std::uint64_t bytes,
   auto placement = try_type(types.front());
   for (auto const type : types.subspan(1)) {
     if (placement || placement.error().code() != ErrorCode::out_of_memory) break;
-    // What is told of a device without any room is what its best memory said.
+    // A device without any room is reported in the words of its best memory.
     auto elsewhere = try_type(type);
     if (!elsewhere) continue;
     bytes_elsewhere_ += bytes;
@@ -285,10 +288,10 @@ Result<Unique<VkBuffer>> MemoryArena::create_buffer(std::uint64_t bytes, VkBuffe
       .sharingMode = families.size() > 1 ? VK_SHARING_MODE_CONCURRENT : VK_SHARING_MODE_EXCLUSIVE,
       .queueFamilyIndexCount = static_cast<std::uint32_t>(families.size()),
       .pQueueFamilyIndices = families.data()};
-  VkBuffer buffer = VK_NULL_HANDLE;
-  GARUDA_TRY(check(device_.fn().vkCreateBuffer(device_.handle(), &info, nullptr, &buffer), "vkCreateBuffer"));
-  device_.set_name(buffer, VK_OBJECT_TYPE_BUFFER, name);
-  return Unique<VkBuffer>(device_.owner(), buffer);
+  GARUDA_TRY_ASSIGN(auto buffer,
+                    make_object(device_.owner(), &VolkDeviceTable::vkCreateBuffer, info, "vkCreateBuffer"));
+  device_.set_name(buffer.get(), VK_OBJECT_TYPE_BUFFER, name);
+  return buffer;
 }
 
 Result<MemoryArena::Placement> MemoryArena::place_buffer(VkBuffer buffer, MemoryUse use) {
@@ -391,10 +394,9 @@ Result<Unique<VkImage>> MemoryArena::create_image(ImageSpec const& spec) const {
                                .usage = spec.usage | VK_IMAGE_USAGE_TRANSFER_SRC_BIT | VK_IMAGE_USAGE_TRANSFER_DST_BIT,
                                .sharingMode = VK_SHARING_MODE_EXCLUSIVE,
                                .initialLayout = VK_IMAGE_LAYOUT_UNDEFINED};
-  VkImage image = VK_NULL_HANDLE;
-  GARUDA_TRY(check(device_.fn().vkCreateImage(device_.handle(), &info, nullptr, &image), "vkCreateImage"));
-  device_.set_name(image, VK_OBJECT_TYPE_IMAGE, spec.name);
-  return Unique<VkImage>(device_.owner(), image);
+  GARUDA_TRY_ASSIGN(auto image, make_object(device_.owner(), &VolkDeviceTable::vkCreateImage, info, "vkCreateImage"));
+  device_.set_name(image.get(), VK_OBJECT_TYPE_IMAGE, spec.name);
+  return image;
 }
 
 Result<MemoryArena::Placement> MemoryArena::place_image(VkImage image) {
@@ -415,9 +417,7 @@ Result<Unique<VkImageView>> MemoryArena::create_view(VkImage image, ImageSpec co
                                                         .levelCount = 1,
                                                         .baseArrayLayer = first_layer,
                                                         .layerCount = layers}};
-  VkImageView view = VK_NULL_HANDLE;
-  GARUDA_TRY(check(device_.fn().vkCreateImageView(device_.handle(), &info, nullptr, &view), "vkCreateImageView"));
-  return Unique<VkImageView>(device_.owner(), view);
+  return make_object(device_.owner(), &VolkDeviceTable::vkCreateImageView, info, "vkCreateImageView");
 }
 
 Result<Image> MemoryArena::image(ImageSpec const& spec) {

@@ -6,7 +6,7 @@
 #include <bit>
 #include <utility>
 
-#include "vk_runtime/device/driver.hpp"
+#include "vk_runtime/device/instance.hpp"
 
 namespace garuda::vk {
 namespace {
@@ -135,7 +135,7 @@ Result<MemoryBlock> MemoryPool::allocate_new(BlockRequest const& request) {
   }
   std::lock_guard const lock(mutex_);
   auto const heap = traits_.memory_types[request.type].heap;
-  // What was refused was too large a block, then, for a heap that has more.
+  // The refused block was too large, then, for a heap that has more.
   if (refusals_[heap] && held_[heap] > refusals_[heap]->room) refusals_[heap].reset();
   if (is_reusable(request)) {
     kept_.reserve(reusable_blocks_ + 1);

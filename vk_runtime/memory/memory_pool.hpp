@@ -137,9 +137,9 @@ class MemoryPool {
   Result<void> reserve(BlockRequest const& request);
   Result<void> check_fits(BlockRequest const& request) const;
   std::uint64_t heap_bytes_left(std::uint32_t heap) const;
-  /// What is left of the bytes that the heap was found to hold when it refused more; nullopt: it refused nothing.
+  /// The rest of the bytes that the heap was found to hold when it refused more; nullopt: it refused nothing.
   std::optional<std::uint64_t> refused_bytes_left(std::uint32_t heap) const;
-  /// What is left by the device and VK_EXT_memory_budget.
+  /// The bytes that the device and VK_EXT_memory_budget say are left.
   std::uint64_t said_bytes_left(std::uint32_t heap) const;
   /// The refusal that tests have the driver give; the lock is held.
   Result<void> injected_refusal(BlockRequest const& request);

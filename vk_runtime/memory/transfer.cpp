@@ -69,19 +69,8 @@ Result<std::unique_ptr<Transfer>> Transfer::create(Device& device, Queue& fallba
   auto* const own_queue = device.transfer_queue(options.queue);
   Queue& queue = own_queue != nullptr ? *own_queue : fallback_queue;
   auto transfer = std::unique_ptr<Transfer>(new Transfer(device, queue, chosen));
-  GARUDA_TRY(transfer->create_command_pool(queue.family()));
+  GARUDA_TRY_ASSIGN(transfer->command_pool_, make_command_pool(device, queue.family()));
   return transfer;
-}
-
-Result<void> Transfer::create_command_pool(std::uint32_t family) {
-  VkCommandPoolCreateInfo const info{
-      .sType = VK_STRUCTURE_TYPE_COMMAND_POOL_CREATE_INFO,
-      .flags = VK_COMMAND_POOL_CREATE_TRANSIENT_BIT | VK_COMMAND_POOL_CREATE_RESET_COMMAND_BUFFER_BIT,
-      .queueFamilyIndex = family};
-  VkCommandPool pool = VK_NULL_HANDLE;
-  GARUDA_TRY(check(device_.fn().vkCreateCommandPool(device_.handle(), &info, nullptr, &pool), "vkCreateCommandPool"));
-  command_pool_ = Unique<VkCommandPool>(device_.owner(), pool);
-  return {};
 }
 
 Transfer::~Transfer() {
@@ -92,18 +81,9 @@ Transfer::~Transfer() {
 Result<void> Transfer::drain() { return timeline_.wait(timeline_.last()); }
 
 Result<VkCommandBuffer> Transfer::take_commands() {
-  if (!free_commands_.empty()) {
-    VkCommandBuffer const commands = free_commands_.back();
-    free_commands_.pop_back();
-    return commands;
-  }
-  VkCommandBufferAllocateInfo const info{.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_ALLOCATE_INFO,
-                                         .commandPool = command_pool_.get(),
-                                         .level = VK_COMMAND_BUFFER_LEVEL_PRIMARY,
-                                         .commandBufferCount = 1};
-  VkCommandBuffer commands = VK_NULL_HANDLE;
-  GARUDA_TRY(
-      check(device_.fn().vkAllocateCommandBuffers(device_.handle(), &info, &commands), "vkAllocateCommandBuffers"));
+  if (free_commands_.empty()) return allocate_commands(device_, command_pool_.get());
+  VkCommandBuffer const commands = free_commands_.back();
+  free_commands_.pop_back();
   return commands;
 }
 

@@ -101,7 +101,6 @@ class Transfer {
 
   Transfer(Device& device, Queue& queue, TransferOptions const& options);
 
-  Result<void> create_command_pool(std::uint32_t family);
   Result<VkCommandBuffer> take_commands();
   void grow(Segment& segment, MemoryUse use);
   Result<void> add_segment(Ring& ring, MemoryUse use, std::uint64_t bytes);
