@@ -7,11 +7,11 @@
 #include <bit>
 #include <limits>
 #include <mutex>
-#include <new>
 #include <numeric>
 #include <utility>
 
 #include "core/parallel_blocks.hpp"
+#include "core/shortage.hpp"
 #include "keys/numbering/mix.hpp"
 #include "partition/scatter.hpp"
 
@@ -448,11 +448,7 @@ Result<DigitChoice> choose_digit(keys::EncodedKeys const& left, keys::EncodedKey
   GARUDA_EXPECTS(bits <= kMaxRadixBits);
   GARUDA_EXPECTS(left.key_bits == right.key_bits);
   GARUDA_EXPECTS(left.key_bits == 32 || left.key_bits == 64);
-  try {
-    return decide(left, right, bits, control);
-  } catch (std::bad_alloc const&) {
-    return fail(ErrorCode::out_of_memory, "no memory for the histograms of the keys");
-  }
+  return or_out_of_memory("the histograms of the keys", [&] { return decide(left, right, bits, control); });
 }
 
 Result<PartitionedKeys> radix_partition(keys::EncodedKeys keys, RadixDigit digit, Control const& control,
@@ -463,12 +459,10 @@ Result<PartitionedKeys> radix_partition(keys::EncodedKeys keys, RadixDigit digit
   for (auto const& column : options.payload)
     GARUDA_EXPECTS(std::has_single_bit(column.width) && column.width <= 16 &&
                    (keys.table_rows == 0 || !column.parts.empty() || column.make));
-  try {
+  return or_out_of_memory("the offsets of the partitions", [&]() -> Result<PartitionedKeys> {
     if (digit.bits == 0) return single_partition(std::move(keys));
     return Partitioning(std::move(keys), digit, control, std::move(options)).run();
-  } catch (std::bad_alloc const&) {
-    return fail(ErrorCode::out_of_memory, "no memory for the offsets of the partitions");
-  }
+  });
 }
 
 }  // namespace garuda::partition

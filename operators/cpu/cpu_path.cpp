@@ -1,7 +1,6 @@
 #include "operators/cpu/cpu_path.hpp"
 
 #include "operators/cpu/condition_join/condition_join.hpp"
-#include "operators/cpu/condition_join/condition_strategies.hpp"
 #include "operators/cpu/group_by/cpu_group_by.hpp"
 #include "operators/cpu/group_by/grouping_strategies.hpp"
 #include "operators/cpu/group_by/whole_group_by.hpp"

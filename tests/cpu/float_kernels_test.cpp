@@ -1,5 +1,5 @@
 // The loops over floats of every instruction set, against arithmetic of integers.
-#include "operators/cpu/group_by/float_kernels.hpp"
+#include "operators/cpu/group_by/sum_kernels.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-// The CPU path's join without keys.
+// The CPU path's join without keys, and its strategies.
 #pragma once
 
 #include <cstdint>
@@ -7,6 +7,7 @@
 
 #include "garuda/error.hpp"
 #include "operators/contract/join_kernel.hpp"
+#include "operators/contract/offers/offer.hpp"
 
 namespace garuda::cpu {
 
@@ -23,5 +24,8 @@ Result<std::unique_ptr<contract::ConditionBackend>> open_cpu_condition_join(cont
 
 /// Upper bound of the host memory that a build side of so many rows and its kernels take.
 std::uint64_t cpu_condition_join_bytes(std::uint64_t build_rows, std::uint64_t probe_rows) noexcept;
+
+/// See ConditionRow::offers. Errors: usage for method=sorted_ranges where no column is bounded.
+Result<contract::JoinOffers> cpu_condition_offers(contract::JoinInquiry const& inquiry);
 
 }  // namespace garuda::cpu

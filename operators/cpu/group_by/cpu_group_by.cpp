@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <bit>
 #include <limits>
-#include <new>
 #include <numeric>
 #include <type_traits>
 #include <utility>
@@ -11,6 +10,7 @@
 #include "core/numbers/float_parts.hpp"
 #include "core/numbers/wide_integer.hpp"
 #include "core/parallel_blocks.hpp"
+#include "core/shortage.hpp"
 #include "operators/cpu/group_by/column_values.hpp"
 #include "operators/cpu/group_by/group_table.hpp"
 
@@ -245,21 +245,13 @@ class CpuGroupByBackend final : public contract::GroupByBackend {
 
 Result<RowGroups> group_rows(contract::GroupSlice const& slice, Control const* control) {
   GARUDA_EXPECTS(slice.num_rows < std::numeric_limits<std::uint32_t>::max());
-  try {
-    return group(slice, control);
-  } catch (std::bad_alloc const&) {
-    return fail(ErrorCode::out_of_memory, "no memory for the groups of a slice");
-  }
+  return or_out_of_memory("the groups of a slice", [&] { return group(slice, control); });
 }
 
 Result<contract::AggregateState> aggregate_rows(contract::AggregateInput const& input,
                                                 std::span<std::uint32_t const> ids, std::uint64_t num_groups,
                                                 Control const* control) {
-  try {
-    return aggregate(input, ids, num_groups, control);
-  } catch (std::bad_alloc const&) {
-    return fail(ErrorCode::out_of_memory, "no memory for the aggregates of a slice");
-  }
+  return or_out_of_memory("the aggregates of a slice", [&] { return aggregate(input, ids, num_groups, control); });
 }
 
 void widen_sums(contract::ValueKind kind, std::uint32_t words, contract::AggregateState& state) {

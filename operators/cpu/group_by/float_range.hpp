@@ -8,7 +8,7 @@
 
 #include "garuda/error.hpp"
 #include "operators/contract/group_by_kernel.hpp"
-#include "operators/cpu/group_by/float_kernels.hpp"
+#include "operators/cpu/group_by/sum_kernels.hpp"
 
 namespace garuda::cpu {
 

@@ -4,10 +4,10 @@
 
 #include <algorithm>
 #include <limits>
-#include <new>
 #include <optional>
 #include <utility>
 
+#include "core/shortage.hpp"
 #include "partition/radix_partition.hpp"
 
 namespace garuda::cpu {
@@ -82,16 +82,14 @@ class PartitionedGroups final : public contract::WholeGroupBy {
   std::size_t num_parts() const noexcept override { return std::size_t{1} << digit_.bits; }
 
   Result<contract::GroupPart> part(std::size_t index) override {
-    try {
+    return or_out_of_memory("the groups of a partition", [&]() -> Result<contract::GroupPart> {
       GARUDA_TRY(check_cancelled(control_));
       if (!tables_.empty()) return finish(index, std::exchange(tables_[index], std::nullopt));
       std::optional<GroupTable<Word>> table(std::in_place, addressing_of(index), states_);
       table->reserve_rows(chunk_.order.offsets[index + 1] - chunk_.order.offsets[index]);
       GARUDA_TRY(add_partition(index, *table));
       return finish(index, std::move(table));
-    } catch (std::bad_alloc const&) {
-      return fail(ErrorCode::out_of_memory, "no memory for the groups of a partition");
-    }
+    });
   }
 
  private:

@@ -1,4 +1,5 @@
-// Words that the rows of a table add to their groups, row by row, for each set of instructions.
+// Words that the rows of a table add to their groups, row by row, and floats made such words, for each set of
+// instructions.
 #pragma once
 
 #include <cstddef>
@@ -7,6 +8,34 @@
 #include "core/instruction_set.hpp"
 
 namespace garuda::cpu {
+
+/// Bounds of the bits of floats without their signs: the least that is not 0, less one, and the greatest.
+struct Magnitudes {
+  std::uint64_t least_less_one = ~std::uint64_t{0} >> 1;
+  std::uint64_t largest = 0;
+};
+
+/// How floats whose bits lie close together become integers over a lowest bit, by the processor's floats: an upper and
+/// a lower part, of at most 51 bits each. A carrier is 1.5 * 2^52 of a part's units, so that adding it leaves the part
+/// in the sum's mantissa.
+struct FloatSplit {
+  double upper_carrier = 0;
+  double lower_carrier = 0;    ///< of the lowest bit
+  std::uint32_t low_bits = 0;  ///< of the lower part; at least 13
+};
+
+/// Kernels of one instruction set; they differ in speed only. Values need not be aligned.
+struct FloatKernels {
+  void (*magnitudes_32)(void const* floats, std::size_t count, Magnitudes* seen);
+  void (*magnitudes_64)(void const* floats, std::size_t count, Magnitudes* seen);
+  /// The two's complement words of each float's integer. Requires: it is what `split` is for, or zero; others give
+  /// other words.
+  void (*split_32)(void const* floats, std::size_t count, FloatSplit split, std::uint64_t* low, std::uint64_t* high);
+  void (*split_64)(void const* floats, std::size_t count, FloatSplit split, std::uint64_t* low, std::uint64_t* high);
+};
+
+/// Kernels of a set of instructions that this machine has.
+FloatKernels const& float_kernels(InstructionSet set = best_instruction_set()) noexcept;
 
 /// Words of a group's row of sums.
 inline constexpr std::size_t kSumRowWords = 4;

@@ -4,10 +4,10 @@
 
 #include <algorithm>
 #include <bit>
-#include <new>
 #include <numeric>
 #include <utility>
 
+#include "core/shortage.hpp"
 #include "operators/cpu/group_by/float_range.hpp"
 #include "operators/cpu/group_by/table_rows.hpp"
 
@@ -62,15 +62,13 @@ class DirectGroups final : public contract::WholeGroupBy {
   }
 
   Result<contract::GroupPart> part(std::size_t index) override {
-    try {
+    return or_out_of_memory("the groups of a range of keys", [&]() -> Result<contract::GroupPart> {
       auto const begin = index * part_slots_;
       auto const end = std::min(begin + part_slots_, addressing_.slots);
       auto part = tables_.size() == 1 ? tables_[0]->part(tables_[0]->occupied(begin, end)) : merged(begin, end);
       if (!has_keys_) part.keys.clear();
       return part;
-    } catch (std::bad_alloc const&) {
-      return fail(ErrorCode::out_of_memory, "no memory for the groups of a range of keys");
-    }
+    });
   }
 
  private:
@@ -118,14 +116,12 @@ class MergedGroups final : public contract::WholeGroupBy {
   std::size_t num_parts() const noexcept override { return table_.num_slots() == 0 ? 0 : 1; }
 
   Result<contract::GroupPart> part(std::size_t) override {
-    try {
+    return or_out_of_memory("the groups of a table", [&]() -> Result<contract::GroupPart> {
       // Which thread found a group first is an accident; the keys are not.
       auto slots = table_.occupied(0, table_.num_slots());
       std::sort(slots.begin(), slots.end(), [&](std::uint32_t a, std::uint32_t b) { return table_.is_before(a, b); });
       return table_.part(slots);
-    } catch (std::bad_alloc const&) {
-      return fail(ErrorCode::out_of_memory, "no memory for the groups of a table");
-    }
+    });
   }
 
  private:
@@ -286,7 +282,7 @@ Result<std::unique_ptr<contract::WholeGroupBy>> open_cpu_whole_group_by(contract
   GARUDA_EXPECTS(options.grouping != Grouping::automatic && options.grouping != Grouping::slices);
   GARUDA_EXPECTS(options.grouping == Grouping::partitioned || !std::ranges::any_of(table.requests, keeps_all_values));
   GARUDA_EXPECTS(options.grouping == Grouping::direct || std::holds_alternative<contract::KeySpan>(table.keys));
-  try {
+  return or_out_of_memory("the groups of a table", [&]() -> Result<std::unique_ptr<contract::WholeGroupBy>> {
     auto const open_with = [&](std::vector<FixedPoint> points) {
       GroupStates const states{table.requests, std::move(points), table.wants_first_rows, table.more_words.size()};
       auto const* const keys = std::get_if<contract::KeySpan>(&table.keys);
@@ -304,9 +300,7 @@ Result<std::unique_ptr<contract::WholeGroupBy>> open_cpu_whole_group_by(contract
     GARUDA_TRY_ASSIGN(auto found, find_fixed_points(table, options));
     if (!found) return nullptr;
     return open_with(std::move(*found));
-  } catch (std::bad_alloc const&) {
-    return fail(ErrorCode::out_of_memory, "no memory for the groups of a table");
-  }
+  });
 }
 
 }  // namespace garuda::cpu

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <bit>
 #include <mutex>
-#include <new>
 #include <span>
 #include <utility>
 #include <variant>
@@ -14,6 +13,7 @@
 #include "core/buffer.hpp"
 #include "core/look_ahead.hpp"
 #include "core/parallel_blocks.hpp"
+#include "core/shortage.hpp"
 
 namespace garuda::cpu {
 namespace {
@@ -111,13 +111,11 @@ class BitmapBackend final : public contract::JoinBackend {
 
   Result<std::unique_ptr<contract::JoinKernel>> begin(contract::JoinSlice const& slice, std::uint32_t) override {
     GARUDA_EXPECTS(slice.build == Side::right);
-    try {
+    return or_out_of_memory("the bitmap of a join's keys", [&]() -> Result<std::unique_ptr<contract::JoinKernel>> {
       GARUDA_TRY_ASSIGN(auto right, bits_of(slice.right));
       return std::make_unique<BitmapKernel<Word>>(std::move(right), std::get<std::span<Word const>>(slice.left.words),
                                                   control_, stats_);
-    } catch (std::bad_alloc const&) {
-      return fail(ErrorCode::out_of_memory, "no memory for the bitmap of a join's keys");
-    }
+    });
   }
 
  private:

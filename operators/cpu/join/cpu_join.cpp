@@ -4,14 +4,13 @@
 #include <atomic>
 #include <memory>
 #include <mutex>
-#include <new>
 #include <optional>
 #include <string_view>
-#include <type_traits>
 #include <utility>
 #include <vector>
 
 #include "core/parallel_blocks.hpp"
+#include "core/shortage.hpp"
 #include "operators/contract/sizing.hpp"
 #include "operators/cpu/join/bitmap_join.hpp"
 #include "operators/cpu/join/join_table.hpp"
@@ -32,15 +31,7 @@ constexpr std::uint64_t num_blocks(std::uint64_t rows) { return (rows + kProbeBl
 /// one by one, so that a slice costs no pass over a build side that is shared with many.
 constexpr std::uint64_t kMostFlagsPerRow = 4;
 
-/// Runs `body` and turns a failed allocation into an error.
-template <class Body>
-std::invoke_result_t<Body> or_out_of_memory(Body const& body) {
-  try {
-    return body();
-  } catch (std::bad_alloc const&) {
-    return fail(ErrorCode::out_of_memory, "no memory for the hash join of a slice");
-  }
-}
+constexpr std::string_view kHashedSlice = "the hash join of a slice";
 
 /// Keys of a table, to know it again.
 template <class Word>
@@ -80,14 +71,14 @@ class CpuJoinKernel final : public contract::JoinKernel {
         stats_(stats) {}
 
   Result<std::uint64_t> count() override {
-    return or_out_of_memory([&]() -> Result<std::uint64_t> {
+    return or_out_of_memory(kHashedSlice, [&]() -> Result<std::uint64_t> {
       GARUDA_TRY(count_blocks());
       return offsets_->back();
     });
   }
 
   Result<void> pairs(std::uint64_t first, std::span<contract::RowPair> out) override {
-    return or_out_of_memory([&]() -> Result<void> {
+    return or_out_of_memory(kHashedSlice, [&]() -> Result<void> {
       keep_ = true;
       if (!is_kept_) offsets_.reset();
       GARUDA_TRY(count_blocks());
@@ -112,7 +103,7 @@ class CpuJoinKernel final : public contract::JoinKernel {
   }
 
   Result<void> add_marks(Side side, contract::RowMarks& marks, std::uint64_t first) override {
-    return or_out_of_memory([&]() -> Result<void> {
+    return or_out_of_memory(kHashedSlice, [&]() -> Result<void> {
       auto const& marked = side == build_side_ ? build_ : probe_;
       contract::PhaseTimer const phase(stats_, "mark", probe_.size_bytes() + marked.size() / 8, marked.size());
       if (side != build_side_) return mark_probe(marks, first);
@@ -326,7 +317,7 @@ class CpuJoinBackend final : public contract::JoinBackend {
       GARUDA_EXPECTS(side->size() <= contract::kMaxPassRows);
       GARUDA_EXPECTS(std::holds_alternative<std::span<Word const>>(side->words));
     }
-    return or_out_of_memory([&]() -> Result<std::unique_ptr<contract::JoinKernel>> {
+    return or_out_of_memory(kHashedSlice, [&]() -> Result<std::unique_ptr<contract::JoinKernel>> {
       auto const side = build_side(slice);
       auto const& build = side == Side::left ? slice.left : slice.right;
       auto const& probe = side == Side::left ? slice.right : slice.left;
@@ -400,7 +391,7 @@ Result<void> build_tables(std::span<contract::KeySpan const> pieces, std::uint32
   Result<void> built;
   GARUDA_TRY(for_each_block(pieces.size(), &control, [&](std::size_t p) {
     auto const& keys = pieces[p];
-    auto made = or_out_of_memory([&]() -> Result<void> {
+    auto made = or_out_of_memory(kHashedSlice, [&]() -> Result<void> {
       tables[p] = std::make_shared<JoinTable<Word>>();
       return tables[p]->build(std::get<std::span<Word const>>(keys.words), static_cast<Word>(keys.min),
                               static_cast<Word>(keys.max), shared_low_bits, &control);
@@ -430,7 +421,7 @@ Result<std::unique_ptr<contract::JoinBackend>> open_cpu_join(contract::BackendOp
   GARUDA_EXPECTS(options.key_bits == 32 || options.key_bits == 64);
   GARUDA_EXPECTS(options.lanes > 0);
   if (options.tuning.method == JoinMethod::bitmap) return open_bitmap_join(options);
-  return or_out_of_memory([&]() -> Result<std::unique_ptr<contract::JoinBackend>> {
+  return or_out_of_memory(kHashedSlice, [&]() -> Result<std::unique_ptr<contract::JoinBackend>> {
     if (options.key_bits == 32) return std::make_unique<CpuJoinBackend<std::uint32_t>>(options);
     return std::make_unique<CpuJoinBackend<std::uint64_t>>(options);
   });
