@@ -1,4 +1,4 @@
-// How kernels are started, and how their threads are numbered.
+// How kernels are started, how their threads are numbered, and loads that a thread has under way together.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -47,5 +47,15 @@ Result<void> launch_over(Lane& lane, std::uint64_t items, void (*kernel)(Paramet
 
 __device__ inline std::uint64_t global_thread() { return std::uint64_t{blockIdx.x} * blockDim.x + threadIdx.x; }
 __device__ inline std::uint64_t grid_threads() { return std::uint64_t{gridDim.x} * blockDim.x; }
+
+/// loaded[i] = values[first + i · kThreads + threadIdx.x], where that lies before `end`; others stay as they are.
+template <unsigned kThreads, unsigned kItems, class Value, class Row>
+__device__ void load_striped(Value const* values, Row first, Row end, Value (&loaded)[kItems]) {
+#pragma unroll
+  for (unsigned item = 0; item < kItems; ++item) {
+    auto const row = first + item * kThreads + threadIdx.x;
+    if (row < end) loaded[item] = values[row];
+  }
+}
 
 }  // namespace garuda::cuda_backend

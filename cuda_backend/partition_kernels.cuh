@@ -11,8 +11,8 @@
 
 #include "cuda_backend/hashing.cuh"
 #include "cuda_backend/join/chunk_tasks.hpp"
+#include "cuda_backend/launch.cuh"
 #include "cuda_backend/partition.hpp"
-#include "cuda_backend/striped_loads.cuh"
 
 namespace garuda::cuda_backend {
 
@@ -37,7 +37,7 @@ struct TileList {
   std::uint32_t most = 0;
 };
 
-/// What a pass reads and writes: bits [shift, shift + bits) of the keys, which are mixed first if `mixed`. The
+/// A pass reads and writes these: bits [shift, shift + bits) of the keys, which are mixed first if `mixed`. The
 /// partition of a row are these bits behind the `bits_before` above them, by which passes before have partitioned
 /// already, so that all rows of a tile share them.
 struct PartitionPass {
@@ -132,7 +132,7 @@ __global__ void __launch_bounds__(kThreads) count_digits_kernel(PartitionPass pa
 /// Blocks a multiprocessor that registers are shared out for. Wide values and many rows need more of them.
 constexpr unsigned blocks_each(unsigned items, bool wide) { return wide || items == kManyItems ? 2 : 3; }
 
-/// What a block of the scatter keeps: a column of the tile, the rows of each digit, which become the distance from a
+/// A block of the scatter keeps a column of the tile, the rows of each digit, which become the distance from a
 /// row's place in the tile to its place in memory, and where digits begin in the tile.
 struct TileMemory {
   unsigned char* staged;

@@ -10,7 +10,6 @@
 #include "cuda_backend/group_by/numbered_states.hpp"
 #include "cuda_backend/group_by/resident_group_by.hpp"
 #include "cuda_backend/histogram.hpp"
-#include "cuda_backend/imported_memory.hpp"
 #include "cuda_backend/join/resident_join.hpp"
 #include "cuda_backend/lane.hpp"
 #include "cuda_backend/status.hpp"

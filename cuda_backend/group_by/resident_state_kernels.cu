@@ -24,7 +24,7 @@ constexpr std::uint32_t kSharedSteps = 64;  // of a probe before its row goes to
 constexpr std::uint32_t kTableSteps = 4096;
 constexpr std::uint32_t kMostSumWords = 4;  // of a sum in shared memory
 
-/// What is known of a pass's states when its kernel is compiled: nothing, or that they are one sum of int32, which is
+/// A kernel is compiled for what is known of its pass's states: nothing, or that they are one sum of int32, which is
 /// what most group-bys ask for and takes half the time so.
 enum class Known : std::uint8_t { nothing, narrow_sum };
 

@@ -5,7 +5,6 @@
 #include "cuda_backend/hashing.cuh"
 #include "cuda_backend/launch.cuh"
 #include "cuda_backend/partition.hpp"
-#include "cuda_backend/striped_loads.cuh"
 
 namespace garuda::cuda_backend {
 namespace {
@@ -23,7 +22,7 @@ constexpr unsigned kBlocksEach = 3;
 constexpr std::uint32_t kNone = 0xffffU;  // no build row of a task
 constexpr std::uint32_t kLowMask = (1U << kSplitBits) - 1;
 
-/// What a block keeps in shared memory. Chains: heads[bucket] is the last row entered, the low half of its entry the
+/// A block keeps this in shared memory. Chains: heads[bucket] is the last row entered, the low half of its entry the
 /// one before it. The other bits of an entry are those of the key; the 16 that are missing are the partition's and the
 /// lowest ones of the bucket, so that an entry tells its key.
 template <class Key>

@@ -7,7 +7,6 @@
 #include <string>
 
 #include "operators/cuda/cuda_device.hpp"
-#include "operators/cuda/cuda_library.hpp"
 
 namespace garuda::testing {
 

@@ -1,5 +1,5 @@
 // The CUDA group-by against sums and groups found one row at a time.
-#include "operators/cuda/cuda_group_by.hpp"
+#include "operators/cuda/cuda_path.hpp"
 
 #include <gtest/gtest.h>
 

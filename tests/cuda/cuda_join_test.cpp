@@ -1,5 +1,5 @@
 // The CUDA join against the oracle: sizes, distributions, build sides and forced overflows.
-#include "operators/cuda/cuda_join.hpp"
+#include "operators/cuda/cuda_path.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,4 @@
 // The CUDA path without a plug-in, or with another library in its place; and the choice among its devices.
-#include "operators/cuda/cuda_library.hpp"
 
 #include <gtest/gtest.h>
 
