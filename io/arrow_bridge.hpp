@@ -1,16 +1,45 @@
 // Converts statuses, types and batches between Arrow C++ and garuda. Nothing is copied.
 #pragma once
 
+#include <arrow/array.h>
+#include <arrow/array/concatenate.h>
+#include <arrow/array/util.h>
+#include <arrow/c/bridge.h>
+#include <arrow/compute/exec.h>
+#include <arrow/csv/api.h>
+#include <arrow/extension_type.h>
+#include <arrow/io/file.h>
+#include <arrow/io/memory.h>
+#include <arrow/ipc/reader.h>
+#include <arrow/ipc/writer.h>
+#include <arrow/memory_pool.h>
+#include <arrow/record_batch.h>
+#include <arrow/result.h>
+#include <arrow/scalar.h>
+#include <arrow/status.h>
+#include <arrow/table.h>
+#include <arrow/type.h>
+#include <arrow/util/byte_size.h>
+#include <arrow/util/io_util.h>
+#include <arrow/util/thread_pool.h>
+#include <parquet/arrow/reader.h>
+#include <parquet/arrow/schema.h>
+#include <parquet/arrow/writer.h>
+#include <parquet/exception.h>
+
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "garuda/error.hpp"
 #include "garuda/table.hpp"
-#include "io/arrow_headers.hpp"
-#include "io/memory_pool.hpp"
 
 namespace garuda::io {
+
+/// The pool of every allocation in io/ and spill/. Buffers of kPooledBytes and more are AlignedBuffers while freed host
+/// memory is kept (KeptMemory): on huge pages, and used again without a page fault. Everything else is the system's, so
+/// that what is freed goes back at once and a memory limit can be kept. Thread-safe.
+arrow::MemoryPool* memory_pool();
 
 using ArrowBatches = std::vector<std::shared_ptr<arrow::RecordBatch>>;
 

@@ -18,10 +18,11 @@ namespace garuda::io {
 /// Batches of one file, one after the other.
 class BatchCursor {
  public:
+  explicit BatchCursor(std::shared_ptr<arrow::Schema> schema = nullptr) : schema_(std::move(schema)) {}
   virtual ~BatchCursor() = default;
 
   /// The columns that were asked for, with their final types.
-  virtual std::shared_ptr<arrow::Schema> const& schema() const noexcept = 0;
+  std::shared_ptr<arrow::Schema> const& schema() const noexcept { return schema_; }
 
   /// Returns the next batch, nullptr after the last; as checked as those of FileReader::read.
   virtual Result<std::shared_ptr<arrow::RecordBatch>> next() = 0;
@@ -31,6 +32,9 @@ class BatchCursor {
 
   /// Lets go of memory that next() can do without at the cost of reading again what it was filled from.
   virtual void rest() {}
+
+ protected:
+  std::shared_ptr<arrow::Schema> schema_;
 };
 
 /// Most rows of a batch where `batch_rows` are asked for of a table of which `rows` rows take `bytes` bytes: fewer
@@ -74,13 +78,22 @@ class RowGroups {
                                     int end) = 0;
 };
 
+struct InputFile {
+  std::string path;
+  std::shared_ptr<arrow::io::ReadableFile> file;
+
+  std::string sentence() const { return "cannot read " + path; }
+};
+
 /// One input file, opened, its schema read.
 class FileReader {
  public:
+  explicit FileReader(InputFile input, std::shared_ptr<arrow::Schema> schema = nullptr)
+      : input_(std::move(input)), schema_(std::move(schema)) {}
   virtual ~FileReader() = default;
 
   /// All columns in the order of the file. A CSV file's types are those of its first block.
-  virtual std::shared_ptr<arrow::Schema> const& schema() const noexcept = 0;
+  std::shared_ptr<arrow::Schema> const& schema() const noexcept { return schema_; }
 
   /// Reads the columns at the positions `columns`, ascending and not empty. Lengths, offsets and buffers of the batches
   /// have been checked against each other by Arrow. CSV: at least one batch, whose schema has the final types.
@@ -89,7 +102,9 @@ class FileReader {
 
   /// Bytes of the file that hold the columns at these positions, where `options` want them; all bytes where the format
   /// does not say where columns are.
-  virtual std::uint64_t bytes_of(std::vector<int> const& columns, ReadOptions const& options) const = 0;
+  virtual std::uint64_t bytes_of(std::vector<int> const& /*columns*/, ReadOptions const& /*options*/) const {
+    return static_cast<std::uint64_t>(input_.file->GetSize().ValueOr(0));
+  }
 
   /// The file's row groups, which live as long as the reader; nullptr: the format has none.
   virtual RowGroups* row_groups() noexcept { return nullptr; }
@@ -99,13 +114,10 @@ class FileReader {
   /// before, for the types of its columns. The reader must outlive the cursor.
   virtual Result<std::unique_ptr<BatchCursor>> stream(std::vector<int> const& columns, ReadOptions const& options,
                                                       std::int64_t batch_rows) = 0;
-};
 
-struct InputFile {
-  std::string path;
-  std::shared_ptr<arrow::io::ReadableFile> file;
-
-  std::string sentence() const { return "cannot read " + path; }
+ protected:
+  InputFile input_;
+  std::shared_ptr<arrow::Schema> schema_;
 };
 
 Result<std::unique_ptr<FileReader>> open_parquet(InputFile input);

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "io/memory_pool.hpp"
+#include "io/arrow_bridge.hpp"
 
 namespace garuda::io {
 namespace {

@@ -5,7 +5,7 @@
 #include <memory>
 
 #include "io/arrow_bridge.hpp"
-#include "io/compression.hpp"
+#include "io/file_format.hpp"
 
 namespace garuda::io {
 

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "io/streaming/read_ahead.hpp"
 #include "io/streaming/table_parts.hpp"
 
 namespace garuda::io {

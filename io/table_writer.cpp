@@ -9,7 +9,7 @@ namespace garuda::io {
 
 namespace {
 
-/// What the operating system refuses is the output's fault; all else that a writer refuses are types and values that
+/// Refusals of the operating system are the output's fault; all else that a writer refuses are types and values that
 /// the format cannot hold, and those came with the input.
 tl::unexpected<Error> unwritten(arrow::Status const& status, std::string const& sentence) {
   bool const system_failed = arrow::internal::ErrnoFromStatus(status) != 0;

@@ -10,7 +10,7 @@
 #include "core/os/output_file.hpp"
 #include "garuda/error.hpp"
 #include "garuda/table.hpp"
-#include "io/compression.hpp"
+#include "io/file_format.hpp"
 
 namespace garuda::io {
 

@@ -11,7 +11,7 @@
 
 #include "garuda/error.hpp"
 #include "garuda/run.hpp"
-#include "io/compression.hpp"
+#include "io/file_format.hpp"
 
 namespace garuda::cli {
 

@@ -1,22 +1,152 @@
 // CSV after RFC 4180: a header line, quotes doubled inside quotes, line breaks allowed inside quotes. Blocks of whole
 // records are parsed and converted side by side.
 #include <arrow/util/utf8.h>
+#include <fmt/format.h>
 #include <tbb/parallel_for.h>
 #include <tbb/parallel_pipeline.h>
 #include <tbb/task_arena.h>
 
 #include <algorithm>
+#include <atomic>
+#include <cstdint>
 #include <deque>
 #include <optional>
+#include <string>
+#include <string_view>
 #include <utility>
+#include <vector>
 
 #include "core/parallel_blocks.hpp"
-#include "io/csv/csv_faults.hpp"
+#include "io/arrow_bridge.hpp"
 #include "io/csv/csv_source.hpp"
 #include "io/file_reader.hpp"
 
 namespace garuda::io {
 namespace {
+
+using Fault = std::optional<std::string>;
+
+/// Splits CSV text into records and values, counting lines.
+class FaultFinder {
+ public:
+  explicit FaultFinder(std::vector<int> const& columns) : checked_(columns) {}
+
+  /// Returns the first fault that shows in `text`, which continues the text of the previous call.
+  Fault feed(std::string_view text) {
+    for (char const c : text) {
+      auto found = next(c);
+      if (found) return found;
+    }
+    return std::nullopt;
+  }
+
+  Fault finish() {
+    if (quoted_ && !closing_) return fmt::format("the quote opened in line {} is not closed", quote_line_);
+    return record_is_empty_ ? std::nullopt : end_record();
+  }
+
+ private:
+  Fault next(char c) {
+    bool const line_break = c == '\n' || c == '\r';
+    // "\r\n" is one break; the '\n' of it neither ends a record nor starts a line.
+    bool const second_half = c == '\n' && previous_ == '\r';
+    previous_ = c;
+    if (second_half && (!quoted_ || closing_)) return std::nullopt;
+    line_ += line_break && !second_half ? 1 : 0;
+    if (quoted_ && closing_ && c != '"') {
+      if (!line_break && c != ',')
+        return fmt::format("in line {} text follows the quote that closes the value opened in line {}", line_,
+                           quote_line_);
+      quoted_ = closing_ = false;
+    } else if (quoted_) {
+      // A quote closes the value unless another one follows.
+      closing_ = c == '"' && !closing_;
+      value_ += c;
+      return std::nullopt;
+    }
+    if (line_break && !record_is_empty_) return end_record();
+    if (line_break) {
+      record_line_ = line_;
+      return std::nullopt;
+    }
+    return c == ',' ? end_value() : inside_value(c);
+  }
+
+  Fault inside_value(char c) {
+    if (c == '"' && value_is_empty_) {
+      quoted_ = true;
+      quote_line_ = line_;
+    }
+    value_is_empty_ = record_is_empty_ = false;
+    value_ += c;
+    return std::nullopt;
+  }
+
+  Fault end_value() {
+    bool const is_header = expected_ == 0;
+    bool const checked = is_header || std::binary_search(checked_.begin(), checked_.end(), static_cast<int>(columns_));
+    auto const value = std::exchange(value_, {});
+    ++columns_;
+    value_is_empty_ = true;
+    record_is_empty_ = false;
+    if (!checked) return std::nullopt;
+    if (!arrow::util::ValidateUTF8(value)) return not_utf8(is_header);
+    if (is_header) names_.push_back(value);
+    return std::nullopt;
+  }
+
+  std::string not_utf8(bool is_header) const {
+    if (is_header) return fmt::format("the name of column {} is not UTF-8", columns_);
+    return fmt::format("column {} of line {} is not UTF-8", names_[static_cast<std::size_t>(columns_ - 1)],
+                       record_line_);
+  }
+
+  Fault end_record() {
+    auto in_value = end_value();
+    auto const columns = std::exchange(columns_, 0);
+    auto const line = std::exchange(record_line_, line_);
+    if (expected_ == 0) expected_ = columns;
+    record_is_empty_ = true;
+    if (columns != expected_)
+      return fmt::format("line {} has {} column{} instead of {}", line, columns, columns == 1 ? "" : "s", expected_);
+    return in_value;
+  }
+
+  std::vector<int> const& checked_;
+  std::vector<std::string> names_;
+  std::string value_;  ///< its quotes included
+  std::int64_t line_ = 1;
+  std::int64_t record_line_ = 1;
+  std::int64_t quote_line_ = 0;
+  std::int64_t columns_ = 0;  ///< ended in this record
+  std::int64_t expected_ = 0;
+  char previous_ = 0;
+  bool quoted_ = false;
+  bool closing_ = false;  ///< in quotes: the character before was a quote that closes, or the first of two
+  bool value_is_empty_ = true;
+  bool record_is_empty_ = true;
+};
+
+/// Reads the file from its start and returns the first fault as the end of a sentence: a line with another number of
+/// columns than the header, a quote that is not closed or has text behind it, a value of one of `columns` (positions,
+/// ascending) that is not UTF-8. nullopt: none. Slow; fails with Cancelled and with what reading fails with.
+arrow::Result<Fault> find_csv_fault(arrow::io::ReadableFile& file, std::vector<int> const& columns,
+                                    std::atomic<bool> const* cancelled) {
+  arrow::util::InitializeUTF8();
+  FaultFinder finder(columns);
+  std::int64_t position = 0;
+  while (true) {
+    if (cancelled != nullptr && cancelled->load(std::memory_order_relaxed))
+      return arrow::Status::Cancelled("interrupted while reading");
+    ARROW_ASSIGN_OR_RAISE(auto const block, file.ReadAt(position, kCsvBlockBytes));
+    if (block->size() == 0) return finder.finish();
+    auto text = std::string_view(*block);
+    if (position == 0 && text.starts_with("\xEF\xBB\xBF")) text.remove_prefix(3);
+    position += block->size();
+    auto found = finder.feed(text);
+    if (found) return found;
+  }
+}
 
 /// A column without any value has no type of its own.
 std::shared_ptr<arrow::DataType> type_without_values(std::string const& name, ReadOptions const& options) {
@@ -118,14 +248,12 @@ std::shared_ptr<arrow::Schema> schema_of(CsvColumns const& columns, ReadOptions 
 class CsvCursor final : public BatchCursor {
  public:
   CsvCursor(InputFile input, std::int64_t file_bytes, CsvSource source, CsvColumns columns, ReadOptions const& options)
-      : input_(std::move(input)),
+      : BatchCursor(schema_of(columns, options)),
+        input_(std::move(input)),
         file_bytes_(file_bytes),
         source_(std::move(source)),
         columns_(std::move(columns)),
-        schema_(schema_of(columns_, options)),
         cancelled_(options.cancelled) {}
-
-  std::shared_ptr<arrow::Schema> const& schema() const noexcept override { return schema_; }
 
   Result<std::shared_ptr<arrow::RecordBatch>> next() override {
     auto batch = read_next();
@@ -152,13 +280,12 @@ class CsvCursor final : public BatchCursor {
   std::int64_t file_bytes_;
   CsvSource source_;
   CsvColumns columns_;
-  std::shared_ptr<arrow::Schema> schema_;
   std::atomic<bool> const* cancelled_;
 };
 
 class CsvReader final : public FileReader {
  public:
-  explicit CsvReader(InputFile input) : input_(std::move(input)) {}
+  explicit CsvReader(InputFile input) : FileReader(std::move(input)) {}
 
   /// Reads the header and the first block.
   Result<void> open() {
@@ -167,16 +294,10 @@ class CsvReader final : public FileReader {
     return {};
   }
 
-  std::shared_ptr<arrow::Schema> const& schema() const noexcept override { return schema_; }
-
   Result<ArrowBatches> read(std::vector<int> const& columns, ReadOptions const& options) override {
     auto batches = read_batches(columns, options);
     if (!batches.ok()) return tl::unexpected(explain(input_, batches.status(), columns, options.cancelled));
     return *std::move(batches);
-  }
-
-  std::uint64_t bytes_of(std::vector<int> const& /*columns*/, ReadOptions const& /*options*/) const override {
-    return static_cast<std::uint64_t>(input_.file->GetSize().ValueOr(0));
   }
 
   Result<std::unique_ptr<BatchCursor>> stream(std::vector<int> const& columns, ReadOptions const& options,
@@ -299,10 +420,8 @@ class CsvReader final : public FileReader {
     return ArrowBatches{std::move(empty)};
   }
 
-  InputFile input_;
   std::shared_ptr<CsvConverter const> converter_;
   CsvColumns all_;
-  std::shared_ptr<arrow::Schema> schema_;
 };
 
 }  // namespace

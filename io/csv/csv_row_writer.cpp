@@ -1,17 +1,49 @@
 // CSV: blocks of rows become text side by side, and are written in their order.
+#include <arrow/compute/cast.h>
 #include <arrow/io/memory.h>
 #include <tbb/parallel_for.h>
 #include <tbb/task_arena.h>
 
+#include <memory>
 #include <utility>
 
 #include "core/parallel_blocks.hpp"
+#include "io/arrow_bridge.hpp"
 #include "io/columns/stored_types.hpp"
-#include "io/columns/view_columns.hpp"
 #include "io/row_writer.hpp"
 
 namespace garuda::io {
 namespace {
+
+/// Returns large_utf8 for utf8_view, large_binary for binary_view, any other type as it is. Large, because the values
+/// of one batch of views may exceed what 32-bit offsets reach.
+std::shared_ptr<arrow::DataType> offset_layout(std::shared_ptr<arrow::DataType> const& type) {
+  switch (type->id()) {
+    case arrow::Type::STRING_VIEW:
+      return arrow::large_utf8();
+    case arrow::Type::BINARY_VIEW:
+      return arrow::large_binary();
+    default:
+      return type;
+  }
+}
+
+/// Returns `batches` with each column in its offset layout; columns without views are shared, not copied.
+/// Requires: the batches have passed arrow::RecordBatch::ValidateFull. Errors: out of memory.
+arrow::Result<ArrowBatches> to_offset_layout(ArrowBatches batches) {
+  auto context = single_threaded();
+  for (auto& batch : batches) {
+    for (int i = 0; i < batch->num_columns(); ++i) {
+      auto const& field = batch->schema()->field(i);
+      auto const type = offset_layout(field->type());
+      if (type == field->type()) continue;
+      ARROW_ASSIGN_OR_RAISE(auto const values, arrow::compute::Cast(*batch->column(i), type,
+                                                                    arrow::compute::CastOptions::Safe(), &context));
+      ARROW_ASSIGN_OR_RAISE(batch, batch->SetColumn(i, field->WithType(type), values));
+    }
+  }
+  return batches;
+}
 
 /// Rows of one block, whose text fits a cache.
 constexpr std::int64_t kBlockRows = 1 << 12;

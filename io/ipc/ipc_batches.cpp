@@ -1,9 +1,14 @@
 #include "io/ipc/ipc_batches.hpp"
 
+#include <arrow/io/memory.h>
+
 #include <array>
+#include <cstddef>
 #include <cstring>
 #include <utility>
+#include <vector>
 
+#include "core/os/file.hpp"
 #include "io/columns/row_bytes.hpp"
 
 namespace garuda::io {
@@ -18,7 +23,91 @@ constexpr std::size_t kMostJoined = 1 << 12;
 /// The bytes with which messages of streams begin.
 constexpr std::array<std::uint8_t, 4> kContinuation{0xFF, 0xFF, 0xFF, 0xFF};
 
+arrow::DataType const& stored_type(arrow::DataType const& type) {
+  if (type.id() != arrow::Type::EXTENSION) return type;
+  return stored_type(*static_cast<arrow::ExtensionType const&>(type).storage_type());
+}
+
+/// How many of an array's buffers, from the first on, are no values: validity, and what is behind it.
+std::size_t num_places(arrow::DataType const& type) {
+  switch (type.id()) {
+    case arrow::Type::STRING:
+    case arrow::Type::BINARY:
+    case arrow::Type::LARGE_STRING:
+    case arrow::Type::LARGE_BINARY:
+    case arrow::Type::STRING_VIEW:
+    case arrow::Type::BINARY_VIEW:
+    case arrow::Type::LIST:
+    case arrow::Type::LARGE_LIST:
+    case arrow::Type::MAP:
+    case arrow::Type::DICTIONARY:
+    case arrow::Type::SPARSE_UNION:
+      return 2;
+    case arrow::Type::LIST_VIEW:
+    case arrow::Type::LARGE_LIST_VIEW:
+    case arrow::Type::DENSE_UNION:
+      return 3;
+    default:
+      return 1;
+  }
+}
+
+arrow::Status copy_buffers(arrow::ArrayData& array, std::size_t count) {
+  for (std::size_t i = 0; i < count && i < array.buffers.size(); ++i) {
+    auto& buffer = array.buffers[i];
+    // A buffer of its own is not mapped: it was compressed, or not aligned.
+    if (buffer == nullptr || buffer->parent() == nullptr) continue;
+    ARROW_ASSIGN_OR_RAISE(buffer, buffer->CopySlice(0, buffer->size(), memory_pool()));
+  }
+  return arrow::Status::OK();
+}
+
+class Mapping final : public arrow::Buffer {
+ public:
+  explicit Mapping(os::MappedBytes mapped)
+      : arrow::Buffer(reinterpret_cast<std::uint8_t const*>(mapped.address), mapped.bytes), mapped_(mapped) {}
+  ~Mapping() override { os::unmap_file(mapped_); }
+
+ private:
+  os::MappedBytes mapped_;
+};
+
 }  // namespace
+
+arrow::Result<std::shared_ptr<arrow::io::RandomAccessFile>> map_file(arrow::io::ReadableFile const& file) {
+  auto const mapped = os::map_file(file.file_descriptor());
+  if (mapped.address == nullptr) return arrow::internal::IOErrorFromErrno(mapped.error_number, "cannot map");
+  return std::make_shared<arrow::io::BufferReader>(std::make_shared<Mapping>(mapped));
+}
+
+arrow::Result<OwnPlaces::Data> OwnPlaces::of(Data const& array) {
+  auto own = std::make_shared<arrow::ArrayData>(*array);
+  auto const& type = stored_type(*own->type);
+  ARROW_RETURN_NOT_OK(copy_buffers(*own, num_places(type)));
+  for (auto& child : own->child_data) {
+    ARROW_ASSIGN_OR_RAISE(child, of(child));
+  }
+  if (type.id() == arrow::Type::RUN_END_ENCODED) ARROW_RETURN_NOT_OK(copy_buffers(*own->child_data.front(), 2));
+  if (own->dictionary != nullptr) {
+    auto& dictionary = present_[own->dictionary];
+    if (auto const known = latest_.find(own->dictionary); known != latest_.end()) dictionary = known->second;
+    if (dictionary == nullptr) {
+      ARROW_ASSIGN_OR_RAISE(dictionary, of(own->dictionary));
+    }
+    own->dictionary = dictionary;
+  }
+  return own;
+}
+
+arrow::Result<std::shared_ptr<arrow::RecordBatch>> OwnPlaces::of(arrow::RecordBatch const& batch) {
+  std::vector<Data> columns;
+  for (auto const& column : batch.column_data()) {
+    ARROW_ASSIGN_OR_RAISE(auto own, of(column));
+    columns.push_back(std::move(own));
+  }
+  latest_ = std::exchange(present_, {});
+  return arrow::RecordBatch::Make(batch.schema(), batch.num_rows(), std::move(columns));
+}
 
 arrow::ipc::IpcReadOptions ipc_options(std::vector<int> columns, bool use_threads, arrow::MemoryPool* pool) {
   auto options = arrow::ipc::IpcReadOptions::Defaults();
@@ -37,8 +126,8 @@ arrow::Result<bool> is_ipc_stream(arrow::io::ReadableFile& file) {
 
 SlicedCursor::SlicedCursor(std::string sentence, std::shared_ptr<arrow::Schema> schema, ReadOptions const& options,
                            std::int64_t batch_rows)
-    : sentence_(std::move(sentence)),
-      schema_(std::move(schema)),
+    : BatchCursor(std::move(schema)),
+      sentence_(std::move(sentence)),
       cancelled_(options.cancelled),
       batch_rows_(batch_rows) {}
 

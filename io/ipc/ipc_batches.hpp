@@ -5,13 +5,38 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
+#include "io/arrow_bridge.hpp"
 #include "io/file_dictionaries.hpp"
 #include "io/file_reader.hpp"
-#include "io/ipc/own_places.hpp"
 
 namespace garuda::io {
+
+/// Maps the file as long as it is now; buffers within it are references. Reading what somebody has cut off since ends
+/// the process with SIGBUS, and what somebody overwrites changes. Fails with IOError.
+arrow::Result<std::shared_ptr<arrow::io::RandomAccessFile>> map_file(arrow::io::ReadableFile const& file);
+
+/// Copies those buffers of mapped batches that say where values are, and which there are: offsets, views, indices,
+/// types of unions, ends of runs, validity. They are validated once and trusted from then on, while whoever overwrites
+/// the file changes what is mapped. Values stay where they are. Keeps the dictionaries of the latest batch alive.
+class OwnPlaces {
+ public:
+  /// Batches one after the other that share a dictionary share its copy. Errors: out of memory.
+  arrow::Result<std::shared_ptr<arrow::RecordBatch>> of(arrow::RecordBatch const& batch);
+
+ private:
+  using Data = std::shared_ptr<arrow::ArrayData>;
+
+  arrow::Result<Data> of(Data const& array);
+
+  /// Copies of dictionaries by what was copied.
+  using Dictionaries = std::unordered_map<Data, Data>;
+
+  Dictionaries latest_;
+  Dictionaries present_;  // of the batch that is being copied
+};
 
 /// Options of a reader of the columns at these positions, ascending; none: all.
 arrow::ipc::IpcReadOptions ipc_options(std::vector<int> columns, bool use_threads, arrow::MemoryPool* pool);
@@ -42,7 +67,6 @@ Result<std::unique_ptr<FileReader>> open_ipc_stream(InputFile input);
 /// Gives the batches of a file in pieces of at most `batch_rows` rows (batch_rows_of), each checked before.
 class SlicedCursor : public BatchCursor {
  public:
-  std::shared_ptr<arrow::Schema> const& schema() const noexcept override { return schema_; }
   Result<std::shared_ptr<arrow::RecordBatch>> next() override;
 
  protected:
@@ -56,7 +80,6 @@ class SlicedCursor : public BatchCursor {
 
  private:
   std::string sentence_;
-  std::shared_ptr<arrow::Schema> schema_;
   std::atomic<bool> const* cancelled_;
   std::int64_t batch_rows_;
   std::int64_t piece_rows_ = 0;  // of the present batch, at most

@@ -4,7 +4,6 @@
 #include "core/shortage.hpp"
 #include "io/columns/row_bytes.hpp"
 #include "io/file_reader.hpp"
-#include "io/ipc/file_mapping.hpp"
 #include "io/ipc/ipc_batches.hpp"
 
 namespace garuda::io {
@@ -86,11 +85,8 @@ class IpcCursor final : public SlicedCursor {
 class IpcReader final : public FileReader {
  public:
   IpcReader(InputFile input, arrow::ipc::RecordBatchFileReader const& reader, std::int64_t bytes)
-      : input_(std::move(input)),
-        schema_(reader.schema()),
+      : FileReader(std::move(input), reader.schema()),
         has_large_batches_(bytes >= kThreadedBytes * reader.num_record_batches()) {}
-
-  std::shared_ptr<arrow::Schema> const& schema() const noexcept override { return schema_; }
 
   Result<ArrowBatches> read(std::vector<int> const& columns, ReadOptions const& options) override {
     GARUDA_ARROW_TRY_ASSIGN(auto const mapped, map_file(*input_.file), ErrorCode::invalid_input, input_.sentence());
@@ -114,10 +110,6 @@ class IpcReader final : public FileReader {
     return all;
   }
 
-  std::uint64_t bytes_of(std::vector<int> const& /*columns*/, ReadOptions const& /*options*/) const override {
-    return static_cast<std::uint64_t>(input_.file->GetSize().ValueOr(0));
-  }
-
   Result<std::unique_ptr<BatchCursor>> stream(std::vector<int> const& columns, ReadOptions const& options,
                                               std::int64_t batch_rows) override {
     auto const wanted = std::ssize(columns) == schema_->num_fields() ? std::vector<int>() : columns;
@@ -127,8 +119,6 @@ class IpcReader final : public FileReader {
   }
 
  private:
-  InputFile input_;
-  std::shared_ptr<arrow::Schema> schema_;
   bool has_large_batches_;
 };
 

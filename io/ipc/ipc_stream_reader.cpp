@@ -4,7 +4,6 @@
 
 #include <utility>
 
-#include "io/ipc/file_mapping.hpp"
 #include "io/ipc/ipc_batches.hpp"
 
 namespace garuda::io {
@@ -69,10 +68,7 @@ class StreamCursor final : public SlicedCursor {
 
 class IpcStreamReader final : public FileReader {
  public:
-  IpcStreamReader(InputFile input, std::shared_ptr<arrow::Schema> schema)
-      : input_(std::move(input)), schema_(std::move(schema)) {}
-
-  std::shared_ptr<arrow::Schema> const& schema() const noexcept override { return schema_; }
+  using FileReader::FileReader;
 
   Result<ArrowBatches> read(std::vector<int> const& columns, ReadOptions const& options) override {
     GARUDA_ARROW_TRY_ASSIGN(auto const mapped, map_file(*input_.file), ErrorCode::invalid_input, input_.sentence());
@@ -90,10 +86,6 @@ class IpcStreamReader final : public FileReader {
     return all;
   }
 
-  std::uint64_t bytes_of(std::vector<int> const& /*columns*/, ReadOptions const& /*options*/) const override {
-    return static_cast<std::uint64_t>(input_.file->GetSize().ValueOr(0));
-  }
-
   Result<std::unique_ptr<BatchCursor>> stream(std::vector<int> const& columns, ReadOptions const& options,
                                               std::int64_t batch_rows) override {
     GARUDA_ARROW_TRY_ASSIGN(auto mapped, map_file(*input_.file), ErrorCode::invalid_input, input_.sentence());
@@ -102,10 +94,6 @@ class IpcStreamReader final : public FileReader {
     return std::make_unique<StreamCursor>(input_.sentence(), std::move(mapped), columns, std::move(reader), options,
                                           batch_rows);
   }
-
- private:
-  InputFile input_;
-  std::shared_ptr<arrow::Schema> schema_;
 };
 
 }  // namespace

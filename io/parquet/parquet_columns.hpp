@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <vector>
 
@@ -36,5 +37,14 @@ arrow::Status check_rows(std::int64_t read, std::int64_t counted);
 /// one batch. Fails with what the file is wrong in, OutOfMemory and Cancelled.
 arrow::Result<ArrowBatches> read_columns(parquet::FileMetaData const& footer, std::vector<LeafColumn> const& columns,
                                          std::vector<int> const& row_groups, ReadOptions const& options);
+
+/// decimal32 or decimal64 of the digits of `type`, where the values of a column that is not nested are such integers in
+/// the file; nullptr: they are not.
+std::shared_ptr<arrow::DataType> stored_decimal(parquet::ColumnDescriptor const& column, arrow::DataType const& type);
+
+/// Reads leaf `leaf` of `row_groups` into one array of `type`, a stored_decimal. Thread-safe.
+arrow::Result<std::shared_ptr<arrow::Array>> read_decimals(parquet::ParquetFileReader& file,
+                                                           std::vector<int> const& row_groups, int leaf,
+                                                           std::shared_ptr<arrow::DataType> const& type);
 
 }  // namespace garuda::io

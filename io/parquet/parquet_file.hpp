@@ -6,9 +6,36 @@
 #include <vector>
 
 #include "io/arrow_bridge.hpp"
-#include "io/parquet/bytes_in_memory.hpp"
 
 namespace garuda::io {
+
+/// Whether values come so often again that a dictionary makes the column shorter, and this is not given up because it
+/// grows too large: from a sample, of which the number of values that are in it again says how many different ones
+/// there are.
+bool repeats_values(arrow::ChunkedArray const& column);
+
+/// Whether the differences of neighbouring integers, or of what Parquet stores as such, take half of their bits or
+/// less: DELTA_BINARY_PACKED is then shorter than what Snappy makes of them, and quicker to write and read.
+bool packs_well(arrow::ChunkedArray const& column);
+
+/// Bytes in pieces of one size, so that none move as they grow: Arrow's stream into one buffer copies them each time
+/// that it doubles, into memory that is fresh. Not thread-safe.
+class BytesInMemory final : public arrow::io::OutputStream {
+ public:
+  using arrow::io::OutputStream::Write;
+  arrow::Status Write(void const* data, std::int64_t bytes) override;
+  arrow::Status Close() override;
+  arrow::Result<std::int64_t> Tell() const override { return size_; }
+  bool closed() const override { return closed_; }
+
+  /// Writes `bytes` bytes from `first` on, which have been written here, to `sink`.
+  arrow::Status copy(std::int64_t first, std::int64_t bytes, arrow::io::OutputStream& sink) const;
+
+ private:
+  std::vector<std::shared_ptr<arrow::Buffer>> pieces_;
+  std::int64_t size_ = 0;
+  bool closed_ = false;
+};
 
 /// One top-level column of one row group, as a Parquet file of its own in memory.
 struct EncodedColumn {
@@ -23,7 +50,7 @@ struct ParquetProperties {
   std::shared_ptr<parquet::ArrowWriterProperties> arrow;
 };
 
-/// Encodes `column`, all of whose rows are one row group; by a sample of its values (column_sample.hpp) with a
+/// Encodes `column`, all of whose rows are one row group; by a sample of its values with a
 /// dictionary, as differences, or plainly. Thread-safe. Fails with what the format cannot hold, and with OutOfMemory.
 arrow::Result<EncodedColumn> encode_column(std::shared_ptr<arrow::Field> const& field,
                                            std::shared_ptr<arrow::ChunkedArray> const& column,

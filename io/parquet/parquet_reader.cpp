@@ -1,18 +1,58 @@
 // Parquet files: whole by parquet_columns, or piece by piece.
+#include <parquet/metadata.h>
+#include <parquet/statistics.h>
+
 #include <algorithm>
+#include <cstdint>
 #include <numeric>
 #include <utility>
 
 #include "core/shortage.hpp"
+#include "io/arrow_bridge.hpp"
 #include "io/file_reader.hpp"
 #include "io/parquet/chunk_pages.hpp"
 #include "io/parquet/flat_columns.hpp"
 #include "io/parquet/parquet_columns.hpp"
-#include "io/parquet/parquet_decimals.hpp"
-#include "io/parquet/wanted_row_groups.hpp"
+#include "io/table_reader.hpp"
 
 namespace garuda::io {
 namespace {
+
+/// Whether the statistics of a column's values tell what WantedValues asks for.
+bool has_integer_statistics(arrow::DataType const& type) noexcept {
+  switch (type.id()) {
+    case arrow::Type::INT8:
+    case arrow::Type::INT16:
+    case arrow::Type::INT32:
+    case arrow::Type::INT64:
+    case arrow::Type::DATE32:
+      return true;
+    default:  // of others values are stored in another unit or order, or not as integers
+      return false;
+  }
+}
+
+/// Whether a row group may have a row that `wanted` names, by the statistics of leaf `leaf`, a column that is not
+/// nested and of such a type; true where they do not say. Throws as Parquet's lower layers do.
+bool may_have(parquet::RowGroupMetaData const& row_group, int leaf, WantedValues const& wanted) {
+  auto const chunk = row_group.ColumnChunk(leaf);
+  auto const statistics = chunk->statistics();
+  if (statistics == nullptr || !statistics->HasNullCount()) return true;
+  auto const nulls = statistics->null_count();
+  if (wanted.or_null && nulls > 0) return true;
+  if (!statistics->HasMinMax()) return nulls < chunk->num_values();
+  auto const overlaps = [&](auto const& typed) {
+    return std::int64_t{typed.min()} <= wanted.greatest && std::int64_t{typed.max()} >= wanted.least;
+  };
+  switch (chunk->type()) {
+    case parquet::Type::INT32:
+      return overlaps(static_cast<parquet::Int32Statistics const&>(*statistics));
+    case parquet::Type::INT64:
+      return overlaps(static_cast<parquet::Int64Statistics const&>(*statistics));
+    default:
+      return true;
+  }
+}
 
 /// Bytes of a column chunk that are fetched at once when it is read piece by piece.
 constexpr std::int64_t kStreamBufferBytes = 64 << 10;
@@ -89,8 +129,6 @@ class ParquetCursor final : public BatchCursor {
     return {};
   }
 
-  std::shared_ptr<arrow::Schema> const& schema() const noexcept override { return schema_; }
-
   Result<std::shared_ptr<arrow::RecordBatch>> next() override {
     GARUDA_TRY(check_cancelled(cancelled_));
     GARUDA_ARROW_TRY_ASSIGN(auto batch, next_batch(), ErrorCode::invalid_input, sentence_);
@@ -147,7 +185,6 @@ class ParquetCursor final : public BatchCursor {
   std::vector<int> leaves_;
   std::vector<int> row_groups_;
   std::atomic<bool> const* cancelled_;
-  std::shared_ptr<arrow::Schema> schema_;
   std::size_t next_group_ = 0;
   std::int64_t rows_of_group_ = 0;  ///< that are read
   std::int64_t rows_read_ = 0;
@@ -157,9 +194,7 @@ class ParquetCursor final : public BatchCursor {
 class ParquetReader final : public FileReader, private RowGroups {
  public:
   ParquetReader(InputFile input, RowGroupReader reader, std::shared_ptr<arrow::Schema> schema)
-      : input_(std::move(input)), reader_(std::move(reader)), schema_(std::move(schema)) {}
-
-  std::shared_ptr<arrow::Schema> const& schema() const noexcept override { return schema_; }
+      : FileReader(std::move(input), std::move(schema)), reader_(std::move(reader)) {}
 
   Result<ArrowBatches> read(std::vector<int> const& columns, ReadOptions const& options) override {
     GARUDA_ARROW_TRY_ASSIGN(auto const row_groups, wanted_row_groups(options), ErrorCode::invalid_input,
@@ -340,9 +375,7 @@ class ParquetReader final : public FileReader, private RowGroups {
     END_PARQUET_CATCH_EXCEPTIONS
   }
 
-  InputFile input_;
   RowGroupReader reader_;
-  std::shared_ptr<arrow::Schema> schema_;
 };
 
 }  // namespace

@@ -1,5 +1,5 @@
 // The choice of columns that Parquet holds as differences.
-#include "io/parquet/column_sample.hpp"
+#include "io/parquet/parquet_file.hpp"
 
 #include <arrow/api.h>
 #include <arrow/compute/api.h>
