@@ -8,7 +8,6 @@
 
 #include "bench/command.hpp"
 #include "bench/operator_bench.hpp"
-#include "bench/workloads/row_count.hpp"
 #include "bench/workloads/words.hpp"
 
 namespace garuda::bench {

@@ -82,7 +82,7 @@ write_wrapper() {
 # bin/run PROGRAM ARGUMENTS...: runs a program of this folder with the libraries packed beside it.
 folder=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 export LD_LIBRARY_PATH=$folder/lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
-# What a program says of a missing loader is clearer than a second loader in front of an installed one.
+# A program's words on a missing loader are clearer than a second loader in front of an installed one.
 ldconfig -p | grep -q 'libvulkan\.so\.1' || LD_LIBRARY_PATH+=:$folder/loader
 export VK_LAYER_PATH=$folder/layers
 program=$1

@@ -164,7 +164,7 @@ class Commands:
             sys.exit(f"{self._path} and cpu give different groups")
 
     def driver(self) -> dict[str, float]:
-        """What open_driver says in a process of its own; nothing of CUDA's."""
+        """The lines that open_driver prints in a process of its own; none on the CUDA path."""
         if self._path == "cuda":
             return {}
         self._wait(self._pause)

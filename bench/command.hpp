@@ -17,7 +17,7 @@
 
 namespace garuda::bench {
 
-/// What every subcommand is added to.
+/// Every subcommand is added to this.
 struct Bench {
   CLI::App& app;
   Select const& select;

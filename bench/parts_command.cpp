@@ -6,10 +6,7 @@
 #include <tuple>
 
 #include "bench/command.hpp"
-#include "bench/parts/histogram_bench.hpp"
-#include "bench/parts/partition_bench.hpp"
-#include "bench/parts/primitives_bench.hpp"
-#include "bench/workloads/row_count.hpp"
+#include "bench/parts/parts.hpp"
 #include "bench/workloads/words.hpp"
 
 namespace garuda::bench {

@@ -1,17 +1,49 @@
-// One measurement: what was run, where, how often, how fast; as a line of JSON and as rows of a table.
+// One measurement: the operation, its place, its timings and their statistics; as a line of JSON and as rows of a
+// table.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "bench/sampling.hpp"
 #include "garuda/plan.hpp"
 #include "garuda/types.hpp"
 
 namespace garuda::bench {
+
+/// Location and spread of timings. All zero without samples.
+struct Summary {
+  std::uint64_t median_ns = 0;
+  std::uint64_t mad_ns = 0;  ///< median absolute deviation from the median
+  std::uint64_t min_ns = 0;
+  std::uint64_t max_ns = 0;
+  std::size_t samples = 0;
+
+  friend bool operator==(Summary const&, Summary const&) = default;
+};
+
+/// Summarises timings in any order. The median of an even number is the mean of the middle two, rounded down.
+Summary summarise(std::span<std::uint64_t const> samples_ns);
+
+/// The position of the sample that is, or is next below, the median. Requires samples.
+std::size_t median_position(std::span<std::uint64_t const> samples_ns);
+
+/// `units` in `ns` nanoseconds as units a second; 0 when no time passed.
+double per_second(std::uint64_t units, std::uint64_t ns) noexcept;
+
+/// Median, least and greatest ratio of paired samples.
+struct RatioSummary {
+  double median = 0;
+  double min = 0;
+  double max = 0;
+};
+
+/// Summarises numerators[i] / denominators[i]. Requires equally many of both, denominators > 0.
+RatioSummary summarise_ratios(std::span<std::uint64_t const> numerators, std::span<std::uint64_t const> denominators);
 
 /// The copy rates that a record's bytes/s are compared with.
 struct CopyBandwidth {

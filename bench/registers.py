@@ -66,7 +66,7 @@ class Program(NamedTuple):
 
 
 def read(folder: pathlib.Path) -> list[Program]:
-    """What the suites wrote into a folder, a file each. Raises ValueError where there is nothing, or something else."""
+    """The suites' records in a folder, a file each. Raises ValueError where there is nothing, or something else."""
     files = sorted(folder.iterdir()) if folder.is_dir() else []
     try:
         programs = [Program(**json.loads(line)) for file in files for line in file.read_text().splitlines()]

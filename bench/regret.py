@@ -186,7 +186,7 @@ GRIDS = {"host": host_grid, "device": device_grid, "quick": quick_grid}
 
 
 def seconds_of(workload: Workload, device: str | None, repeat: int, environment: dict[str, str]) -> list[dict]:
-    # What a device's threads leave of the caches is the next run's loss: one that is not counted comes between.
+    # A device's threads spoil the caches for the next run: one that is not counted comes between.
     choices = [workload.auto, workload.auto, *workload.forced]
     command = [COMMAND, "bench", workload.operator, *workload.arguments, "--choices", ";".join(choices)]
     command += ["--repeat", str(repeat), "--json"]

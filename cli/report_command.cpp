@@ -20,7 +20,6 @@
 #include "core/os/file.hpp"
 #include "core/os/output_file.hpp"
 #include "report/comparison.hpp"
-#include "report/report_page.hpp"
 
 namespace garuda::cli {
 namespace {

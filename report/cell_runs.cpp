@@ -6,7 +6,7 @@
 #include <memory>
 #include <utility>
 
-#include "bench/operator_run.hpp"
+#include "bench/operator_bench.hpp"
 #include "operators/contract/stats_sink.hpp"
 
 namespace garuda::report {

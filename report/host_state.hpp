@@ -1,10 +1,14 @@
-// The state of the host in a report: its processor, and how it is powered and cooled.
+// The machine in a report: its processor, how it is powered and cooled, and its Vulkan devices.
 #pragma once
+
+#include <nlohmann/json.hpp>
 
 #include <cstdint>
 #include <filesystem>
-#include <nlohmann/json.hpp>
 #include <string>
+#include <vector>
+
+#include "garuda/error.hpp"
 
 namespace garuda::report {
 
@@ -27,5 +31,12 @@ Json host_json(std::string const& processor, HostState const& before, std::files
 /// Writes to `bytes` of host memory, by all threads, and gives them back; fewer where not as much is free. A virtual
 /// machine's host finds memory when it is first touched, which would count against whatever is measured first.
 void touch_host_memory(std::uint64_t bytes);
+
+/// Profiles of every device, in the loader's order, which is that of Engine::devices():
+/// {"subgroups": {"size", "least", "most"}, "heaps": [{"bytes", "device_local", "budget_bytes" | null}],
+///  "profile": {"api_version", "properties": {"VkPhysicalDeviceProperties": {"limits"}}, "features"}}, the profile in
+/// the words of Vulkan profiles. They do not identify the machine: no UUID.
+/// Errors: no_device without Vulkan or without a device; device_failure.
+Result<std::vector<nlohmann::ordered_json>> vulkan_profiles();
 
 }  // namespace garuda::report

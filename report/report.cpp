@@ -11,13 +11,12 @@
 #include <map>
 #include <utility>
 
-#include "bench/sampling.hpp"
+#include "bench/record.hpp"
 #include "garuda/engine.hpp"
 #include "operators/plan/path_choice.hpp"
-#include "report/budget.hpp"
 #include "report/cell_runs.hpp"
 #include "report/host_state.hpp"
-#include "report/vulkan_profile.hpp"
+#include "report/suite.hpp"
 
 namespace garuda::report {
 namespace {
@@ -243,7 +242,7 @@ class Report {
     auto const allowed = budget_.allow(measured, cell);
     if (allowed.targets.empty()) return {};
     auto const workload = bench::Workload::create(cell.workload, kSuiteSeed);
-    // What there was memory for before may have been taken since: the first visit stands.
+    // Memory that there was before may have been taken since: the first visit stands.
     if (!workload) return {};
     return visit(cell, **workload, allowed);
   }
@@ -263,7 +262,7 @@ class Report {
   void take(SuiteCell const& cell, std::size_t target, Result<Measured> measured) {
     if (!measured) {
       auto const code = measured.error().code();
-      // What a device cannot do at all it need not be asked again.
+      // A device that cannot run at all need not be asked again.
       if (code == ErrorCode::no_device) gone_.push_back(target);
       leave_out(measured.error().describe(), code == ErrorCode::no_device ? std::string() : cell.id, &targets_[target],
                 code == ErrorCode::device_failure);

@@ -48,6 +48,9 @@ std::vector<std::string> wrong_results(Json const& report);
 /// Why paths, devices or ceilings are nowhere in the report: one sentence each.
 std::vector<std::string> left_out_everywhere(Json const& report);
 
+/// A report as a page: a file of HTML.
+std::string to_page(Json const& report);
+
 /// One line of Markdown: the machine, and its fastest join and group-by.
 std::string to_markdown(Json const& report);
 

@@ -1,5 +1,4 @@
-#include "report/report_page.hpp"
-
+// One report as a page.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -277,7 +276,7 @@ class ReportPage {
     return longest;
   }
 
-  /// What concerns all cells is shown, the rest when asked for.
+  /// Reasons that concern all cells are shown, the rest when asked for.
   void left_out() {
     page_.heading("What was left out");
     if (report_.at("left_out").empty()) {

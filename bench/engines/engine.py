@@ -121,7 +121,7 @@ class Engine(abc.ABC):
         return result
 
     def statistics(self) -> dict:
-        """What the engine says about its last run."""
+        """The engine's own record of its last run."""
         return {}
 
     def cpu_seconds(self) -> float:

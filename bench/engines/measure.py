@@ -19,7 +19,7 @@ class WrongResult(Exception):
 
 @dataclasses.dataclass
 class Series:
-    """What one engine did: seconds of its ways when they were tried; of the fastest one's samples seconds, and seconds
+    """One engine's run: seconds of its ways when they were tried; of the fastest one's samples seconds, and seconds
     of processors, which other work on the machine changes less; and what it said about the last of them."""
 
     engine: engine.Engine

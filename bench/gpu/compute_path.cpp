@@ -10,7 +10,7 @@
 #include <span>
 #include <utility>
 
-#include "bench/parts/compute_bench.hpp"
+#include "bench/parts/vulkan_device.hpp"
 #include "bench/workloads/table_builder.hpp"
 #include "operators/compute/group_by/column_group_by.hpp"
 #include "operators/compute/join/resident_join.hpp"

@@ -29,7 +29,7 @@ struct Choice {
 
 /// Device memory that another API on the same GPU may open.
 struct SharedMemory {
-  vk::FileDescriptor descriptor;
+  os::FileDescriptor descriptor;
   std::uint64_t bytes = 0;  ///< of the whole allocation, which is one buffer's
 };
 

@@ -16,7 +16,7 @@ from paper import tables
 from rivals import workloads
 from tpch import queries
 
-# What the paper's tables have for scale 1: TPC-H 1000 stands beside 512 M rows.
+# The rows of the paper's tables at scale 1: TPC-H 1000 stands beside 512 M rows.
 NARROW_ROWS = 1 << 19
 GROUPED_ROWS = 1 << 20
 

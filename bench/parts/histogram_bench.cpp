@@ -1,4 +1,4 @@
-#include "bench/parts/histogram_bench.hpp"
+#include "bench/parts/parts.hpp"
 
 #include <fmt/format.h>
 
@@ -11,7 +11,7 @@
 #include <utility>
 
 #include "bench/gpu/resident_path.hpp"
-#include "bench/parts/raster_floor.hpp"
+#include "bench/parts/floors.hpp"
 #include "bench/parts/vulkan_device.hpp"
 #include "bench/workloads/random.hpp"
 #include "bench/workloads/table_builder.hpp"
@@ -32,7 +32,7 @@ Result<void> check(HistogramRequest const& request) {
   return check(static_cast<Sampling const&>(request));
 }
 
-/// What all paths share, and the measurement of one of them with one setting.
+/// The buffers that all paths share, and the measurement of one path with one setting.
 class Counts {
  public:
   explicit Counts(HistogramRequest const& request) : request_(request), counts_(request.bins) {}

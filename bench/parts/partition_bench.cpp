@@ -1,4 +1,4 @@
-#include "bench/parts/partition_bench.hpp"
+#include "bench/parts/parts.hpp"
 
 #include <fmt/format.h>
 #include <tbb/blocked_range.h>

@@ -1,4 +1,4 @@
-#include "bench/parts/primitives_bench.hpp"
+#include "bench/parts/parts.hpp"
 
 #include <fmt/format.h>
 #include <tbb/parallel_for.h>
@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "bench/parts/compute_bench.hpp"
+#include "bench/parts/vulkan_device.hpp"
 #include "bench/workloads/random.hpp"
 #include "bench/workloads/words.hpp"
 #include "operators/compute/primitives/device_primitives.hpp"

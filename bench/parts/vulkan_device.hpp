@@ -1,11 +1,18 @@
 // A Vulkan device opened for benchmarks that run without the engine.
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
+#include <functional>
 #include <memory>
+#include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 
+#include "bench/gpu/contest.hpp"
 #include "garuda/error.hpp"
+#include "operators/compute/primitives/compute_context.hpp"
 #include "vk_runtime/device/device.hpp"
 #include "vk_runtime/device/instance.hpp"
 #include "vk_runtime/lane.hpp"
@@ -38,5 +45,37 @@ struct OpenedLane : OpenedDevice {
 
 /// Errors: those of open_device; out_of_memory, device_failure.
 Result<OpenedLane> open_lane(std::string_view request, char const* name);
+
+/// Owns device, lane and context. Does not move.
+class ComputeBench {
+ public:
+  /// `device`: as open_device. Errors: those of open_lane and compute_tuning.
+  static Result<std::unique_ptr<ComputeBench>> open(std::string_view device,
+                                                    std::optional<std::uint32_t> subgroup_size = std::nullopt);
+
+  compute::ComputeContext& context() noexcept { return *context_; }
+  compute::ComputeTuning const& tuning() const noexcept { return tuning_; }
+  OpenedLane const& device() const noexcept { return opened_; }
+  vk::DeviceTraits const& traits() const noexcept { return opened_.device->traits(); }
+  bool is_software() const noexcept { return traits().type == vk::DeviceType::cpu; }
+
+  /// Records with `record`, submits, waits. Its time is the sum of its phases'.
+  Result<Sample> time(std::function<Result<void>()> const& record);
+
+  /// A device buffer with `bytes` of `values` in it.
+  Result<vk::Buffer> upload(std::span<std::byte const> values, char const* name);
+
+  /// A compute pass that copies within the device, to be timed: it reads and writes about `bytes` bytes in all.
+  Result<std::function<Result<Sample>()>> copy(std::uint64_t bytes);
+
+ private:
+  ComputeBench() = default;
+
+  OpenedLane opened_;
+  compute::ComputeTuning tuning_;
+  PhaseCollector phases_;
+  std::optional<vulkan::Submissions> submissions_;
+  std::optional<compute::ComputeContext> context_;
+};
 
 }  // namespace garuda::bench

@@ -21,7 +21,7 @@ namespace {
 constexpr std::array kKeyTypes{Word<KeyType>{"i32", KeyType::i32}, Word<KeyType>{"i64", KeyType::i64}};
 constexpr std::array kConditions{Word<Matching>{"less", Matching::less}, Word<Matching>{"band", Matching::band}};
 
-// What a sequence of random numbers is for.
+// The purpose of a sequence of random numbers.
 enum class Purpose : std::uint8_t { left_order, matched, draw, miss, rank_order, spread, left_payload, right_payload };
 
 std::uint64_t seed_for(std::uint64_t seed, Purpose purpose) noexcept {

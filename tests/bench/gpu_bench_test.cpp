@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <set>
 
-#include "bench/gpu/gpu_grid.hpp"
 #include "tests/unwrap.hpp"
 
 namespace garuda::bench {

@@ -1,4 +1,4 @@
-#include "bench/parts/histogram_bench.hpp"
+#include "bench/parts/parts.hpp"
 
 #include <gtest/gtest.h>
 

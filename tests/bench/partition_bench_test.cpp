@@ -1,4 +1,4 @@
-#include "bench/parts/partition_bench.hpp"
+#include "bench/parts/parts.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "bench/parts/raster_floor.hpp"
+#include "bench/parts/floors.hpp"
 
 #include <gtest/gtest.h>
 

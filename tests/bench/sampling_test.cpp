@@ -1,4 +1,4 @@
-#include "bench/sampling.hpp"
+#include "bench/record.hpp"
 
 #include <gtest/gtest.h>
 

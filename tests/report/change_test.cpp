@@ -1,5 +1,5 @@
 // Differences between two reports that are noise: by hand, and by simulated reports whose cells drift between visits.
-#include "report/change.hpp"
+#include "report/comparison.hpp"
 
 #include <gtest/gtest.h>
 

@@ -9,7 +9,6 @@
 #include <set>
 #include <string>
 
-#include "report/budget.hpp"
 #include "report/host_state.hpp"
 #include "report/page/page.hpp"
 #include "report/suite.hpp"

@@ -1,4 +1,4 @@
-#include "bench/workloads/row_count.hpp"
+#include "bench/workloads/words.hpp"
 
 #include <fmt/format.h>
 
