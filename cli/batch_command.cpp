@@ -7,13 +7,12 @@
 #include <string>
 #include <utility>
 
-#include "cli/arguments/command_words.hpp"
 #include "cli/command_line.hpp"
 #include "cli/commands.hpp"
-#include "cli/engine_start.hpp"
 #include "cli/exit_code.hpp"
 #include "cli/interrupt.hpp"
-#include "cli/terminal/terminal.hpp"
+#include "cli/run_start.hpp"
+#include "cli/terminal.hpp"
 #include "core/kept_memory.hpp"
 #include "core/os/environment.hpp"
 

@@ -3,9 +3,14 @@
 
 #include <CLI/CLI.hpp>
 
-#include "cli/context.hpp"
+#include <functional>
 
 namespace garuda::cli {
+
+struct Context {
+  /// Set by the subcommand that the command line names; runs it and returns the exit code.
+  std::function<int()> run;
+};
 
 /// Parsing runs nothing: it sets `context.run` for the subcommand that was named. `context` must outlive the parse.
 void add_devices_command(CLI::App& app, Context& context);
@@ -16,7 +21,6 @@ void add_explain_command(CLI::App& app, Context& context);
 void add_bench_command(CLI::App& app, Context& context);
 void add_batch_command(CLI::App& app, Context& context);
 /// `app` must outlive what it sets to run, too.
-void add_help_command(CLI::App& app, Context& context);
 void add_report_command(CLI::App& app, Context& context);
 
 }  // namespace garuda::cli

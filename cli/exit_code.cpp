@@ -5,7 +5,7 @@
 #include <atomic>
 
 #include "cli/interrupt.hpp"
-#include "cli/terminal/terminal.hpp"
+#include "cli/terminal.hpp"
 
 namespace garuda::cli {
 namespace {

@@ -5,8 +5,7 @@
 #include <filesystem>
 #include <utility>
 
-#include "cli/arguments/group_by_arguments.hpp"
-#include "cli/arguments/join_arguments.hpp"
+#include "cli/arguments/operator_arguments.hpp"
 #include "cli/run_start.hpp"
 #include "garuda/error.hpp"
 #include "garuda/table.hpp"

@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "cli/exit_code.hpp"
-#include "cli/terminal/terminal.hpp"
+#include "cli/terminal.hpp"
 #include "core/os/file.hpp"
 #include "core/os/memory.hpp"
 #include "core/os/process.hpp"

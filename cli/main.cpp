@@ -5,7 +5,7 @@
 #include "cli/command_line.hpp"
 #include "cli/exit_code.hpp"
 #include "cli/interrupt.hpp"
-#include "cli/terminal/standard_streams.hpp"
+#include "cli/terminal.hpp"
 #include "core/os/environment.hpp"
 #include "core/os/process.hpp"
 
@@ -24,7 +24,7 @@ int main(int argc, char** argv) {
   auto const occupied = garuda::cli::occupy_standard_streams();
   int const code = occupied ? garuda::cli::run_command_line(garuda::os::utf8_arguments(argc, argv))
                             : garuda::cli::report(occupied.error());
-  // What the libraries' threads are still at is not wanted any more, so nothing waits for them; and libraries that
+  // The work that libraries' threads are still at is not wanted any more, so nothing waits for them; and libraries that
   // memory or threads failed, even when they were loaded, crash in their destructors.
   std::cout.flush();
   std::fflush(nullptr);

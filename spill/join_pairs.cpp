@@ -1,11 +1,10 @@
 #include "spill/join_pairs.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <span>
 #include <utility>
 
+#include "expr/sides.hpp"
 #include "keys/codes/key_types.hpp"
 #include "spill/row_partitioner.hpp"
 
@@ -28,9 +27,145 @@ std::uint64_t condition_bytes(Condition const& where, Schema const& left, Schema
   return bytes;
 }
 
-int position_of(arrow::Schema const& schema, std::string const& name) { return schema.GetFieldIndex(name); }
+/// An outer block stands beside its rows with a match, its rest and an inner block, each at most such a part of the
+/// limit; blocks may be parts of batches of at most a quarter each. A quarter is left to a join.
+constexpr std::uint64_t kKeptBlocks = 8;
 
 }  // namespace
+
+JoinBlocks::JoinBlocks(Engine& engine, FileJoin const& request, MemoryShare const& share, PartitionSide left,
+                       PartitionSide right)
+    : engine_(engine),
+      request_(request),
+      parts_(contract::parts_of(request.spec.kind)),
+      share_(share),
+      left_(std::move(left)),
+      right_(std::move(right)) {
+  for (auto const side : {Side::right, Side::left})
+    if (parts_.rows(side) != contract::SideRows::none) passes_.push_back(side);
+  // An inner join reads the lighter side once, the other one as often as the lighter one has blocks.
+  if (is_inner())
+    passes_.push_back(share_.weight(left_.rows.volume()) <= share_.weight(right_.rows.volume()) ? Side::left
+                                                                                                : Side::right);
+}
+
+bool JoinBlocks::is_inner() const noexcept {
+  return parts_.left == contract::SideRows::none && parts_.right == contract::SideRows::none;
+}
+
+/// The kind of join of a pass, with unmatched rows of its side: each pass of a full join is that of one
+/// side.
+JoinKind JoinBlocks::pair_kind() const noexcept {
+  if (!parts_.pairs || is_inner()) return request_.spec.kind;
+  return outer_side_ == Side::left ? JoinKind::left : JoinKind::right;
+}
+
+Result<bool> JoinBlocks::next_outer_block() {
+  while (true) {
+    if (!outer_) {
+      if (passes_.empty()) return false;
+      outer_side_ = passes_.back();
+      passes_.pop_back();
+      outer_.emplace();
+      GARUDA_TRY_ASSIGN(outer_->next, of(outer_side_).rows.read());
+    }
+    GARUDA_TRY_ASSIGN(outer_block_, next_block(*outer_));
+    if (!outer_block_.empty()) break;
+    outer_.reset();
+    gives_pairs_ = false;
+  }
+  inner_ = {};
+  GARUDA_TRY_ASSIGN(inner_.next, of(other_side(outer_side_)).rows.read());
+  GARUDA_TRY_ASSIGN(auto const volume, volume_of_all(outer_block_));
+  outer_bytes_ = volume.bytes;
+  if (is_inner()) return true;
+  GARUDA_TRY_ASSIGN(rest_, of(outer_side_).input->to_table(outer_block_));
+  return true;
+}
+
+Result<std::optional<TablePair>> JoinBlocks::next() {
+  while (true) {
+    if (outer_block_.empty()) {
+      GARUDA_TRY_ASSIGN(auto const any, next_outer_block());
+      if (!any) return std::nullopt;
+    }
+    GARUDA_TRY_ASSIGN(auto inner_block, next_block(inner_));
+    if (!inner_block.empty()) {
+      GARUDA_TRY_ASSIGN(auto pair, match(std::move(inner_block)));
+      if (pair) return pair;
+      continue;
+    }
+    outer_block_.clear();
+    if (is_inner() || rest_->num_rows() == 0 || parts_.rows(outer_side_) == contract::SideRows::matched) continue;
+    GARUDA_TRY_ASSIGN(auto nothing, of(other_side(outer_side_)).input->to_table({}));
+    return pair_of(*std::exchange(rest_, std::nullopt), std::move(nothing), kept_bytes());
+  }
+}
+
+/// Batches that together weigh a part of the limit at most; one at least, unless there is none.
+Result<io::ArrowBatches> JoinBlocks::next_block(Reader& reader) const {
+  auto const most = share_.limit_bytes / (is_inner() ? 2 : kKeptBlocks);
+  io::ArrowBatches block;
+  RowVolume volume;
+  while (true) {
+    if (reader.ahead == nullptr) {
+      GARUDA_TRY_ASSIGN(reader.ahead, reader.next());
+    }
+    if (reader.ahead == nullptr) return block;
+    GARUDA_TRY_ASSIGN(auto const of_batch, volume_of(*reader.ahead));
+    volume += of_batch;
+    if (!block.empty() && share_.weight(volume) > most) return block;
+    auto const rows = reader.ahead->num_rows();
+    auto const fitting = static_cast<std::int64_t>(of_batch.rows * most / std::max(share_.weight(of_batch), most));
+    auto const taken = is_inner() ? rows : std::clamp<std::int64_t>(fitting, 1, rows);
+    block.push_back(reader.ahead->Slice(0, taken));
+    reader.ahead = taken == rows ? nullptr : reader.ahead->Slice(taken);
+    if (reader.ahead != nullptr) return block;
+  }
+}
+
+/// The join of the outer block and an inner one; nullopt: nothing.
+Result<std::optional<TablePair>> JoinBlocks::match(io::ArrowBatches inner_block) {
+  GARUDA_TRY_ASSIGN(auto const inner_volume, volume_of_all(inner_block));
+  GARUDA_TRY_ASSIGN(auto inner, of(other_side(outer_side_)).input->to_table(std::move(inner_block)));
+  GARUDA_TRY_ASSIGN(auto outer, of(outer_side_).input->to_table(outer_block_));
+  if (is_inner()) return pair_of(std::move(outer), std::move(inner), outer_bytes_ + inner_volume.bytes);
+  bool const gives_pairs = gives_pairs_ && (parts_.pairs || parts_.rows(outer_side_) != contract::SideRows::unmatched);
+  std::optional<Table> matched;
+  if (gives_pairs) {
+    // In pairs a row comes as often as it has matches, else once.
+    GARUDA_TRY_ASSIGN(matched, rows_of(JoinKind::semi, parts_.pairs ? outer : *rest_, inner));
+  }
+  GARUDA_TRY_ASSIGN(rest_, rows_of(JoinKind::anti, *rest_, inner));
+  if (!matched || matched->num_rows() == 0) return std::nullopt;
+  return pair_of(*std::move(matched), std::move(inner), kept_bytes());
+}
+
+/// The rows of the outer table with a match in the inner one (semi), or without (anti).
+Result<Table> JoinBlocks::rows_of(JoinKind kind, Table const& outer, Table const& inner) const {
+  JoinSpec spec;
+  spec.kind = kind;
+  spec.nulls_equal = request_.spec.nulls_equal;
+  spec.allow_cross = request_.spec.allow_cross;
+  for (auto const& [left, right] : request_.spec.on)
+    spec.on.emplace_back(outer_side_ == Side::left ? std::pair(left, right) : std::pair(right, left));
+  if (request_.spec.where)
+    spec.where = outer_side_ == Side::left ? *request_.spec.where : with_sides_swapped(*request_.spec.where);
+  auto options = request_.options;
+  options.control.on_progress = nullptr;
+  options.memory_limit_bytes = share_.limit_bytes - kept_bytes();
+  GARUDA_TRY_ASSIGN(auto const result, engine_.join(outer.view(), inner.view(), spec, options));
+  return collect(*result);
+}
+
+TablePair JoinBlocks::pair_of(Table outer, Table inner, std::uint64_t data_bytes) const {
+  TablePair pair;
+  pair.kind = pair_kind();
+  pair.data_bytes = data_bytes;
+  pair.left = outer_side_ == Side::left ? std::move(outer) : std::move(inner);
+  pair.right = outer_side_ == Side::left ? std::move(inner) : std::move(outer);
+  return pair;
+}
 
 JoinPairs::JoinPairs(Engine& engine, FileJoin const& request, run::RunRecorder& recorder, TableInput left,
                      TableInput right)
@@ -44,12 +179,10 @@ JoinPairs::JoinPairs(Engine& engine, FileJoin const& request, run::RunRecorder& 
       left_(std::move(left)),
       right_(std::move(right)) {
   for (auto const& [left_key, right_key] : request.spec.on) {
-    left_keys_.push_back(position_of(*left_.schema(), left_key));
-    right_keys_.push_back(position_of(*right_.schema(), right_key));
+    left_keys_.push_back(left_.schema()->GetFieldIndex(left_key));
+    right_keys_.push_back(right_.schema()->GetFieldIndex(right_key));
   }
 }
-
-JoinPairs::~JoinPairs() = default;
 
 Result<std::unique_ptr<JoinPairs>> JoinPairs::open(Engine& engine, FileJoin const& request,
                                                    run::RunRecorder& recorder) {
@@ -137,13 +270,7 @@ Result<void> JoinPairs::spill_inputs() {
   rows_right_ = right_.rows_handed_over();
   GARUDA_TRY_ASSIGN(auto const left_dictionaries, left_.finish());
   GARUDA_TRY_ASSIGN(auto const right_dictionaries, right_.finish());
-  auto const dictionaries = left_dictionaries + right_dictionaries;
-  if (dictionaries > share_.limit_bytes / 2)
-    return fail(
-        ErrorCode::limit_exceeded,
-        fmt::format("the dictionaries of both tables, which stay in memory, take {} bytes, over half the limit: {}",
-                    dictionaries, share_.limit_bytes));
-  share_.limit_bytes -= dictionaries;
+  GARUDA_TRY(share_.keep_dictionaries("both tables", left_dictionaries + right_dictionaries));
   push(std::move(left), std::move(right), 0, 0);
   return {};
 }
@@ -151,21 +278,11 @@ Result<void> JoinPairs::spill_inputs() {
 /// Writes the rows of one side into 2^bits files.
 Result<std::vector<SpillFile>> JoinPairs::split(Side side, NextBatch const& next, std::uint32_t level,
                                                 std::uint32_t bits, RowVolume const& sample) {
-  PartitionRequest partition;
-  partition.schema = input(side).spilled_schema();
-  partition.keys = side == Side::left ? left_keys_ : right_keys_;
-  partition.key_types = key_types_;
-  for (auto const key : partition.keys) partition.dictionary_hashes.push_back(input(side).dictionaries().hashes(key));
-  partition.drop_null_keys = !request_.spec.nulls_equal && !gives_unmatched(side);
-  partition.bits = bits;
-  partition.level = level;
-  partition.window_bytes = share_.window_bytes(sample);
-  partition.threads = request_.options.threads;
-  return split_rows(next, partition, sample, folder_, request_.options.control, recorder_);
+  bool const drops_null_keys = !request_.spec.nulls_equal && !parts_.gives_unmatched(side);
+  auto const& keys = side == Side::left ? left_keys_ : right_keys_;
+  return RowSplitter{share_, folder_, request_.options, recorder_}.split(
+      next, {input(side).dictionaries(), keys, key_types_, drops_null_keys, bits, level}, sample);
 }
-
-/// Whether rows without a match are in the result.
-bool JoinPairs::gives_unmatched(Side side) const noexcept { return parts_.gives_unmatched(side); }
 
 /// The partition that is to come first is pushed last.
 void JoinPairs::push(std::vector<SpillFile> left, std::vector<SpillFile> right, std::uint32_t level,
@@ -173,8 +290,8 @@ void JoinPairs::push(std::vector<SpillFile> left, std::vector<SpillFile> right, 
   recorder_.add_counter("spilled_partitions", left.size());
   auto const has_rows = [](SpillFile const& file) { return file.volume().rows > 0; };
   for (auto p = left.size(); p > 0; --p)
-    if ((has_rows(left[p - 1]) || (gives_unmatched(Side::right) && has_rows(right[p - 1]))) &&
-        (has_rows(right[p - 1]) || (gives_unmatched(Side::left) && has_rows(left[p - 1]))))
+    if ((has_rows(left[p - 1]) || (parts_.gives_unmatched(Side::right) && has_rows(right[p - 1]))) &&
+        (has_rows(right[p - 1]) || (parts_.gives_unmatched(Side::left) && has_rows(left[p - 1]))))
       waiting_.push_back({std::move(left[p - 1]), std::move(right[p - 1]), level, weight_above});
 }
 
@@ -203,13 +320,8 @@ Result<void> JoinPairs::split_again(Partition partition) {
 }
 
 Result<Table> JoinPairs::load_side(SpillFile const& file, Side side) const {
-  GARUDA_TRY_ASSIGN(auto const next, file.read());
-  io::ArrowBatches batches;
-  while (true) {
-    GARUDA_TRY_ASSIGN(auto batch, next());
-    if (batch == nullptr) return input(side).to_table(std::move(batches));
-    batches.push_back(std::move(batch));
-  }
+  GARUDA_TRY_ASSIGN(auto batches, file.read_all());
+  return input(side).to_table(std::move(batches));
 }
 
 Result<TablePair> JoinPairs::load(Partition const& partition) {
@@ -238,7 +350,7 @@ Result<std::optional<TablePair>> JoinPairs::next() {
   }
   while (true) {
     if (request_.options.control.is_cancelled()) return fail(ErrorCode::cancelled, "the join was cancelled");
-    if (blocks_ != nullptr) {
+    if (blocks_) {
       run::PhaseTimer const timer(recorder_, "restore");
       GARUDA_TRY_ASSIGN(auto pair, blocks_->next());
       if (pair) return pair;
@@ -255,8 +367,8 @@ Result<std::optional<TablePair>> JoinPairs::next() {
       continue;
     }
     recorder_.add_counter("block_partitions", 1);
-    blocks_ = std::make_unique<JoinBlocks>(engine_, request_, share_, PartitionSide{std::move(partition.left), &left_},
-                                           PartitionSide{std::move(partition.right), &right_});
+    blocks_.emplace(engine_, request_, share_, PartitionSide{std::move(partition.left), &left_},
+                    PartitionSide{std::move(partition.right), &right_});
   }
 }
 

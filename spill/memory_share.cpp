@@ -1,6 +1,9 @@
 #include "spill/memory_share.hpp"
 
+#include <fmt/format.h>
+
 #include <vector>
+
 #include "operators/resolve/group_by_columns.hpp"
 
 namespace garuda::spill {
@@ -46,6 +49,15 @@ std::uint64_t state_bytes(resolve::ResolvedAggregate const& aggregate) {
 }
 
 }  // namespace
+
+Result<void> MemoryShare::keep_dictionaries(std::string_view what, std::uint64_t bytes) {
+  if (bytes > limit_bytes / 2)
+    return fail(ErrorCode::limit_exceeded,
+                fmt::format("the dictionaries of {}, which stay in memory, take {} bytes, over half the limit: {}",
+                            what, bytes, limit_bytes));
+  limit_bytes -= bytes;
+  return {};
+}
 
 std::int64_t batch_rows_for(std::uint64_t limit_bytes) {
   constexpr std::int64_t kMostBatchRows = 1 << 16;

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <span>
+#include <string_view>
 
 #include "garuda/error.hpp"
 #include "garuda/group_by.hpp"
@@ -36,6 +37,10 @@ struct MemoryShare {
   std::uint64_t weight(RowVolume const& volume) const noexcept { return volume.bytes + volume.rows * row_bytes; }
 
   bool fits(std::uint64_t weight) const noexcept { return weight <= limit_bytes; }
+
+  /// Takes `bytes` for the dictionaries of `what`, which stay in memory. Errors: limit_exceeded, for over half the
+  /// limit.
+  Result<void> keep_dictionaries(std::string_view what, std::uint64_t bytes);
 
   /// Rows held while they are split, in bytes: small enough that no batch that is written weighs more than a quarter of
   /// the limit when it comes back, whatever share of the rows a partition gets.

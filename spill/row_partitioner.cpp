@@ -27,7 +27,7 @@ struct PartitionedBatch {
 };
 
 /// One hash a row, of the key columns of `batch`; the rows that are to be left out are marked in `dropped`.
-Result<std::vector<std::uint64_t>> hash_keys(arrow::RecordBatch const& batch, PartitionRequest const& request,
+Result<std::vector<std::uint64_t>> hash_keys(arrow::RecordBatch const& batch, SplitRequest const& request,
                                              std::vector<bool>* dropped) {
   GARUDA_ARROW_TRY_ASSIGN(auto const keys, batch.SelectColumns(request.keys), ErrorCode::invalid_input,
                           "cannot select the keys");
@@ -36,7 +36,7 @@ Result<std::vector<std::uint64_t>> hash_keys(arrow::RecordBatch const& batch, Pa
   std::vector<std::uint64_t> of_column(hashes.size());
   for (std::size_t c = 0; c < table.schema().size(); ++c) {
     auto const& column = table.batches().front().columns[c];
-    if (auto const* const of_values = request.dictionary_hashes[c])
+    if (auto const* const of_values = request.dictionaries.hashes(request.keys[c]))
       for (std::size_t i = 0; i < hashes.size(); ++i)
         of_column[i] = column.is_null(static_cast<std::int64_t>(i))
                            ? keys::kNullHash
@@ -53,13 +53,13 @@ Result<std::vector<std::uint64_t>> hash_keys(arrow::RecordBatch const& batch, Pa
 }
 
 /// Keys of one partition share what another level made of them, so each level mixes again.
-std::size_t partition_of(std::uint64_t hash, PartitionRequest const& request) noexcept {
+std::size_t partition_of(std::uint64_t hash, SplitRequest const& request) noexcept {
   if (request.bits == 0) return 0;
   constexpr std::uint64_t kOdd = 0xD6E8'FEB8'6659'FD93;
   return keys::hash_digit(keys::mix(hash + (request.level + 1) * kOdd), request.bits);
 }
 
-Result<PartitionedBatch> partition_batch(BatchPtr const& batch, PartitionRequest const& request) {
+Result<PartitionedBatch> partition_batch(BatchPtr const& batch, SplitRequest const& request) {
   std::vector<bool> dropped;
   GARUDA_TRY_ASSIGN(auto const hashes, hash_keys(*batch, request, &dropped));
   auto const partitions = std::size_t{1} << request.bits;
@@ -106,7 +106,7 @@ Result<void> for_all(tbb::task_arena& arena, std::size_t count, Work const& work
 }
 
 /// Splits the batches of a window and writes each partition's rows as one batch.
-Result<void> write_window(std::vector<BatchPtr> batches, PartitionRequest const& request, tbb::task_arena& arena,
+Result<void> write_window(std::vector<BatchPtr> batches, SplitRequest const& request, tbb::task_arena& arena,
                           std::vector<SpillFile>& files) {
   std::vector<PartitionedBatch> window(batches.size());
   GARUDA_TRY(for_all(arena, batches.size(), [&](std::size_t i) -> Result<void> {
@@ -164,41 +164,34 @@ Result<std::shared_ptr<arrow::RecordBatch>> take_rows(arrow::RecordBatch const& 
   return arrow::RecordBatch::Make(batch.schema(), count, std::move(columns));
 }
 
-Result<std::vector<SpillFile>> partition_rows(NextBatch const& next, PartitionRequest const& request,
-                                              TemporaryFolder const& folder, Control const& control,
-                                              std::function<void(std::uint64_t)> const& on_rows) {
+Result<std::vector<SpillFile>> RowSplitter::split(NextBatch const& next, SplitRequest const& request,
+                                                  RowVolume const& volume) const {
   GARUDA_EXPECTS(request.bits <= kMostBits);
-  tbb::task_arena arena(arena_threads(request.threads));
+  auto const& control = options.control;
+  run::PhaseTimer timer(recorder, "spill");
+  tbb::task_arena arena(arena_threads(options.threads));
+  auto const window_bytes = share.window_bytes(volume);
   std::vector<SpillFile> files;
-  for (std::size_t p = 0; p < std::size_t{1} << request.bits; ++p) files.emplace_back(folder, request.schema);
+  for (std::size_t p = 0; p < std::size_t{1} << request.bits; ++p)
+    files.emplace_back(folder, request.dictionaries.spilled_schema());
+  std::uint64_t rows = 0;
   while (true) {
     std::vector<BatchPtr> window;
-    RowVolume volume;
-    while (volume.bytes < request.window_bytes || window.empty()) {
+    RowVolume held;
+    while (held.bytes < window_bytes || window.empty()) {
       GARUDA_TRY_ASSIGN(auto batch, next());
       if (batch == nullptr) break;
       GARUDA_TRY_ASSIGN(auto const of_batch, volume_of(*batch));
-      volume += of_batch;
+      held += of_batch;
       window.push_back(std::move(batch));
     }
     if (window.empty()) break;
     if (control.is_cancelled()) return fail(ErrorCode::cancelled, "interrupted while spilling");
     GARUDA_TRY(write_window(std::move(window), request, arena, files));
-    on_rows(volume.rows);
+    rows += held.rows;
+    if (control.on_progress) control.on_progress({"spill", rows, std::max(rows, volume.rows), 0});
   }
   GARUDA_TRY(for_all(arena, files.size(), [&](std::size_t p) { return files[p].finish(); }));
-  return files;
-}
-
-Result<std::vector<SpillFile>> split_rows(NextBatch const& next, PartitionRequest const& request,
-                                          RowVolume const& volume, TemporaryFolder const& folder,
-                                          Control const& control, run::RunRecorder& recorder) {
-  run::PhaseTimer timer(recorder, "spill");
-  std::uint64_t rows = 0;
-  GARUDA_TRY_ASSIGN(auto files, partition_rows(next, request, folder, control, [&](std::uint64_t more) {
-                      rows += more;
-                      if (control.on_progress) control.on_progress({"spill", rows, std::max(rows, volume.rows), 0});
-                    }));
   std::uint64_t bytes = 0;
   for (auto const& file : files) bytes += file.file_bytes();
   timer.count(bytes, rows);

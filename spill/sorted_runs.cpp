@@ -1,6 +1,5 @@
 #include "spill/sorted_runs.hpp"
 
-#include <fmt/format.h>
 #include <algorithm>
 #include <iterator>
 #include <utility>
@@ -199,14 +198,15 @@ Result<void> OrderedBatches::add(Schema const& schema, Batch batch) {
   return runs_->add(rows);
 }
 
-Result<void> OrderedBatches::finish() {
+Result<void> OrderedBatches::take_all(Schema const& schema, std::function<Result<std::optional<Batch>>()> const& next) {
+  while (true) {
+    GARUDA_TRY_ASSIGN(auto batch, next());
+    if (!batch) break;
+    GARUDA_TRY(add(schema, *std::move(batch)));
+  }
   if (!dictionaries_) return {};
   GARUDA_TRY(dictionaries_->finish());
-  if (dictionaries_->bytes() > limit_bytes_ / 2)
-    return fail(ErrorCode::limit_exceeded,
-                fmt::format("the dictionaries of the result, which stay in memory, take {} bytes, over half the limit: "
-                            "{}",
-                            dictionaries_->bytes(), limit_bytes_));
+  GARUDA_TRY((MemoryShare{limit_bytes_, 0}.keep_dictionaries("the result", dictionaries_->bytes())));
   return runs_->finish();
 }
 

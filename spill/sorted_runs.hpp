@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <limits>
 #include <memory>
 #include <optional>
@@ -97,14 +98,16 @@ class OrderedBatches {
                  run::RunRecorder& recorder)
       : columns_(columns), limit_bytes_(limit_bytes), folder_(folder), control_(control), recorder_(recorder) {}
 
-  /// `schema`: of `batch`, the same for all but for types of indices. Errors: those of SortedRuns, DictionaryColumns.
-  Result<void> add(Schema const& schema, Batch batch);
-  /// Ends the batches; called once, after the last.
-  Result<void> finish();
+  /// Takes the batches of all parts, which `next` gives, nullopt after the last; called once. `schema` is that of the
+  /// batch given last: the same for all but for types of indices. Errors: those of `next`, SortedRuns,
+  /// DictionaryColumns.
+  Result<void> take_all(Schema const& schema, std::function<Result<std::optional<Batch>>()> const& next);
   /// The next rows, nullopt after the last.
   Result<std::optional<Batch>> next();
 
  private:
+  Result<void> add(Schema const& schema, Batch batch);
+
   OrderColumns columns_;
   std::uint64_t limit_bytes_;
   TemporaryFolder const& folder_;

@@ -3,11 +3,11 @@
 #include <arrow/array/builder_binary.h>
 #include <arrow/builder.h>
 #include <algorithm>
+#include <numeric>
 #include <optional>
 #include <utility>
 
 #include "core/os/environment.hpp"
-#include "core/os/file.hpp"
 #include "io/own_unions.hpp"
 
 namespace garuda::spill {
@@ -119,6 +119,17 @@ Result<RowVolume> volume_of_all(io::ArrowBatches const& batches) {
   return volume;
 }
 
+arrow::Result<std::shared_ptr<arrow::RecordBatch>> numbered(arrow::RecordBatch const& batch, std::string const& name,
+                                                            std::int64_t first) {
+  auto const rows = batch.num_rows();
+  ARROW_ASSIGN_OR_RAISE(std::shared_ptr<arrow::Buffer> buffer,
+                        arrow::AllocateBuffer(rows * std::int64_t{sizeof(std::int64_t)}, io::memory_pool()));
+  auto* const numbers = reinterpret_cast<std::int64_t*>(buffer->mutable_data());
+  std::iota(numbers, numbers + rows, first);
+  return batch.AddColumn(batch.num_columns(), arrow::field(name, arrow::int64(), false),
+                         std::make_shared<arrow::Int64Array>(rows, std::move(buffer)));
+}
+
 std::shared_ptr<arrow::RecordBatch> storable(arrow::RecordBatch const& batch) {
   auto columns = batch.columns();
   arrow::FieldVector fields;
@@ -136,17 +147,6 @@ struct SpillFile::Writer {
   std::shared_ptr<arrow::ipc::RecordBatchWriter> rows;
 };
 
-SpillFile::Descriptor::Descriptor(Descriptor&& other) noexcept : number_(std::exchange(other.number_, -1)) {}
-
-SpillFile::Descriptor& SpillFile::Descriptor::operator=(Descriptor&& other) noexcept {
-  std::swap(number_, other.number_);
-  return *this;
-}
-
-SpillFile::Descriptor::~Descriptor() {
-  if (number_ >= 0) os::close_file(number_);
-}
-
 SpillFile::SpillFile(TemporaryFolder const& folder, std::shared_ptr<arrow::Schema> schema)
     : folder_(&folder), schema_(std::move(schema)) {}
 SpillFile::SpillFile(SpillFile&&) noexcept = default;
@@ -155,7 +155,7 @@ SpillFile::~SpillFile() = default;
 
 Result<void> SpillFile::open() {
   GARUDA_TRY_ASSIGN(int const descriptor, folder_->create_file());
-  descriptor_ = Descriptor(descriptor);
+  descriptor_ = os::FileDescriptor(descriptor);
   auto const opened = [&]() -> arrow::Result<std::unique_ptr<Writer>> {
     auto const own = os::duplicate(descriptor);
     if (own.descriptor < 0) return arrow::internal::IOErrorFromErrno(own.error_number, "cannot duplicate a descriptor");
@@ -177,7 +177,7 @@ Result<void> SpillFile::write(arrow::RecordBatch const& batch) {
   if (batch.num_rows() == 0) return {};
   GARUDA_TRY_ASSIGN(auto const volume, volume_of(batch));
   if (writer_ == nullptr) {
-    GARUDA_EXPECTS(descriptor_.number() < 0);  // not finished
+    GARUDA_EXPECTS(descriptor_.get() < 0);  // not finished
     GARUDA_TRY(open());
   }
   auto const write_own = [&]() -> arrow::Status {
@@ -207,11 +207,11 @@ Result<void> SpillFile::finish() {
 
 Result<NextBatch> SpillFile::read() const {
   GARUDA_EXPECTS(writer_ == nullptr);
-  if (descriptor_.number() < 0) return NextBatch([] { return Result<std::shared_ptr<arrow::RecordBatch>>(nullptr); });
+  if (descriptor_.get() < 0) return NextBatch([] { return Result<std::shared_ptr<arrow::RecordBatch>>(nullptr); });
   auto const damaged = [folder = folder_](arrow::Status const& status) {
     return tl::unexpected(spill_error(status, *folder).wrap("spilled rows cannot be read back"));
   };
-  auto const own = os::duplicate(descriptor_.number());
+  auto const own = os::duplicate(descriptor_.get());
   if (own.descriptor < 0)
     return damaged(arrow::internal::IOErrorFromErrno(own.error_number, "cannot duplicate a descriptor"));
   auto const reader = open_file(own.descriptor);
@@ -228,6 +228,16 @@ Result<NextBatch> SpillFile::read() const {
             column = static_cast<arrow::ExtensionArray const&>(*column).storage();
         return arrow::RecordBatch::Make(schema, (*batch)->num_rows(), std::move(columns));
       });
+}
+
+Result<io::ArrowBatches> SpillFile::read_all() const {
+  GARUDA_TRY_ASSIGN(auto const next, read());
+  io::ArrowBatches batches;
+  while (true) {
+    GARUDA_TRY_ASSIGN(auto batch, next());
+    if (batch == nullptr) return batches;
+    batches.push_back(std::move(batch));
+  }
 }
 
 }  // namespace garuda::spill

@@ -8,6 +8,7 @@
 #include <optional>
 #include <string>
 
+#include "core/os/file.hpp"
 #include "garuda/error.hpp"
 #include "io/arrow_bridge.hpp"
 
@@ -32,6 +33,10 @@ struct RowVolume {
 /// Errors: invalid_input for types of which Arrow cannot tell.
 Result<RowVolume> volume_of(arrow::RecordBatch const& batch);
 Result<RowVolume> volume_of_all(io::ArrowBatches const& batches);
+
+/// Returns `batch` with a last column of int64: the numbers of its rows, from `first` on. Errors: those of Arrow.
+arrow::Result<std::shared_ptr<arrow::RecordBatch>> numbered(arrow::RecordBatch const& batch, std::string const& name,
+                                                            std::int64_t first);
 
 /// Returns `batch` with fields that have a name and a type alone, and extension types as what they are stored as: then
 /// batches have one schema whatever part of a result they come from, and one spill file takes them.
@@ -78,28 +83,17 @@ class SpillFile {
   /// Gives the batches as they were written. This must outlive the function that is returned. Requires finish.
   /// Errors, of this and of the function: output when the file is not what was written; out_of_memory.
   Result<NextBatch> read() const;
+  /// Reads all of them at once. Requires finish. Errors: those of read.
+  Result<io::ArrowBatches> read_all() const;
 
  private:
   struct Writer;
-  /// Closes a descriptor.
-  class Descriptor {
-   public:
-    Descriptor() = default;
-    explicit Descriptor(int number) noexcept : number_(number) {}
-    Descriptor(Descriptor&& other) noexcept;
-    Descriptor& operator=(Descriptor&& other) noexcept;
-    ~Descriptor();
-    int number() const noexcept { return number_; }
-
-   private:
-    int number_ = -1;
-  };
 
   Result<void> open();
 
   TemporaryFolder const* folder_;
   std::shared_ptr<arrow::Schema> schema_;
-  Descriptor descriptor_;
+  os::FileDescriptor descriptor_;
   std::unique_ptr<Writer> writer_;
   RowVolume volume_;
   std::uint64_t file_bytes_ = 0;

@@ -1,6 +1,5 @@
 #include "spill/table_input.hpp"
 
-#include <numeric>
 #include <utility>
 
 #include "io/file_dictionaries.hpp"
@@ -32,20 +31,13 @@ Result<std::shared_ptr<arrow::RecordBatch>> TableInput::read_batch() {
   GARUDA_TRY_ASSIGN(auto batch, stream_.next());
   at_end_ = batch == nullptr;
   if (batch == nullptr) return nullptr;
-  auto const rows = batch->num_rows();
   auto const first_row = static_cast<std::int64_t>(read_.rows);
   GARUDA_TRY_ASSIGN(auto const volume, volume_of(*batch));
   read_ += volume;
   if (row_column_.empty()) return batch;
   read_.bytes += volume.rows * sizeof(std::int64_t);
-  GARUDA_ARROW_TRY_ASSIGN(std::shared_ptr<arrow::Buffer> numbers,
-                          arrow::AllocateBuffer(rows * std::int64_t{sizeof(std::int64_t)}, io::memory_pool()),
-                          ErrorCode::out_of_memory, sentence_);
-  auto* const first = reinterpret_cast<std::int64_t*>(numbers->mutable_data());
-  std::iota(first, first + rows, first_row);
-  auto columns = batch->columns();
-  columns.push_back(std::make_shared<arrow::Int64Array>(rows, std::move(numbers)));
-  return arrow::RecordBatch::Make(schema_, rows, std::move(columns));
+  GARUDA_ARROW_TRY_ASSIGN(batch, numbered(*batch, row_column_, first_row), ErrorCode::out_of_memory, sentence_);
+  return arrow::RecordBatch::Make(schema_, batch->num_rows(), batch->columns());
 }
 
 std::optional<std::uint64_t> TableInput::known_rows() const {
@@ -158,13 +150,7 @@ Result<void> TableInput::start_handing_over() {
 }
 
 Result<std::shared_ptr<arrow::RecordBatch>> TableInput::hand_over() {
-  std::shared_ptr<arrow::RecordBatch> batch;
-  if (!batches_.empty()) {
-    batch = std::move(batches_.front());
-    batches_.pop_front();
-  } else if (!at_end_) {
-    GARUDA_TRY_ASSIGN(batch, read_batch());
-  }
+  GARUDA_TRY_ASSIGN(auto batch, next_rows());
   if (batch == nullptr) return nullptr;
   GARUDA_TRY_ASSIGN(batch, dictionaries_->detach(std::move(batch)));
   rows_handed_over_ += static_cast<std::uint64_t>(batch->num_rows());

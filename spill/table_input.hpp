@@ -10,13 +10,19 @@
 #include "garuda/error.hpp"
 #include "garuda/table.hpp"
 #include "io/parquet/table_blocks.hpp"
+#include "io/table_reader.hpp"
 #include "io/table_stream.hpp"
 #include "spill/dictionary_columns.hpp"
-#include "spill/file_input.hpp"
 #include "spill/memory_share.hpp"
 #include "spill/spill_file.hpp"
 
 namespace garuda::spill {
+
+/// The part of a table's files that is read.
+struct FileInput {
+  io::TableFiles files;
+  io::ReadOptions options;
+};
 
 /// The rows of one file. Move-only.
 class TableInput {

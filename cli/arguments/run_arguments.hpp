@@ -1,7 +1,9 @@
 // The arguments that every command with a result has: where it runs, what it may use, where the result goes.
 #pragma once
 
+#include <tbb/global_control.h>
 #include <CLI/CLI.hpp>
+
 #include <atomic>
 #include <cstdint>
 #include <filesystem>
@@ -14,6 +16,11 @@
 #include "io/file_format.hpp"
 
 namespace garuda::cli {
+
+/// Parses a number of bytes of at least 1: `1000000`, `2e9`, `1.5GB` (10^9), `256MiB` (2^20); K, M, G and T alone are
+/// binary, as KiB, MiB, GiB and TiB. Case does not matter. Fractions of a byte are dropped.
+/// Errors: usage, with the text.
+Result<std::uint64_t> parse_size(std::string_view text);
 
 /// Help for arguments that name a table.
 inline constexpr auto kTableHelp =
@@ -75,7 +82,17 @@ Result<RunRequest> to_run_request(RunArguments const& arguments);
 /// Refuses an option's value that is given and empty.
 CLI::Validator not_empty();
 
-/// The error for something that garuda will do, but does not yet: "`what` in this version".
-tl::unexpected<Error> later(std::string_view what);
+/// Limits the threads of oneTBB to `threads` while it lives; 0 leaves them.
+class ThreadLimit {
+ public:
+  explicit ThreadLimit(std::uint32_t threads) {
+    if (threads != 0) control_.emplace(tbb::global_control::max_allowed_parallelism, threads);
+  }
+  ThreadLimit(ThreadLimit const&) = delete;
+  ThreadLimit& operator=(ThreadLimit const&) = delete;
+
+ private:
+  std::optional<tbb::global_control> control_;
+};
 
 }  // namespace garuda::cli

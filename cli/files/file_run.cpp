@@ -2,20 +2,138 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <exception>
+#include <string>
 #include <utility>
+#include <vector>
 
-#include "cli/files/file_threads.hpp"
-#include "cli/files/later_calibration.hpp"
-#include "cli/files/preview.hpp"
 #include "cli/interrupt.hpp"
-#include "cli/terminal/terminal.hpp"
+#include "cli/terminal.hpp"
+#include "core/os/process.hpp"
 #include "core/shortage.hpp"
+#include "core/type_rows.hpp"
+#include "garuda/error.hpp"
+#include "garuda/table.hpp"
 #include "io/row_format.hpp"
+#include "io/table_reader.hpp"
 #include "operators/contract/sizing.hpp"
 #include "operators/materialize/viewed_result.hpp"
 
 namespace garuda::cli {
 namespace {
+
+/// Collects the first rows of a stream of batches.
+class Preview {
+ public:
+  /// `shown`: the columns' types as they are printed. Both must outlive the preview.
+  Preview(Schema const& schema, Schema const& shown) : schema_(schema), shown_(shown) {}
+
+  /// Takes what it still wants of the next batch of the stream.
+  Result<void> add(Batch const& batch);
+
+  /// Names, types and rows in aligned columns, as many as fit `width` characters, then the number of rows in all.
+  std::string to_text(std::size_t width) const;
+
+ private:
+  Schema const& schema_;
+  Schema const& shown_;
+  std::vector<std::vector<std::string>> rows_;
+  std::uint64_t num_rows_ = 0;
+};
+
+constexpr std::int64_t kMostRows = 10;
+constexpr std::size_t kMostCharacters = 32;
+constexpr std::string_view kGap = "  ";
+
+bool starts_character(char byte) noexcept { return (static_cast<unsigned char>(byte) & 0xC0) != 0x80; }
+
+/// Number of code points of UTF-8 text.
+std::size_t text_width(std::string_view text) noexcept {
+  return static_cast<std::size_t>(std::count_if(text.begin(), text.end(), starts_character));
+}
+
+/// A value on one line of at most kMostCharacters: it may be pages long, and could move a terminal's cursor.
+std::string cell(std::string_view text) {
+  std::string result;
+  std::size_t width = 0;
+  for (char const c : text) {
+    if (starts_character(c) && width++ == kMostCharacters - 1 && text_width(text) > kMostCharacters) {
+      return result + "…";
+    }
+    bool const control = static_cast<unsigned char>(c) < 0x20 || c == 0x7F;
+    result += control ? ' ' : c;
+  }
+  return result;
+}
+
+bool is_number(DataType const& type) noexcept {
+  auto const family = type_row(type.id).family;
+  return family >= TypeFamily::integer && family <= TypeFamily::decimal;
+}
+
+struct TextColumn {
+  std::vector<std::string> cells;
+  std::size_t width = 0;
+  bool right = false;
+
+  void add(std::string text) {
+    width = std::max(width, text_width(text));
+    cells.push_back(std::move(text));
+  }
+  std::string padded(std::size_t row) const {
+    std::string const space(width - text_width(cells[row]), ' ');
+    return right ? space + cells[row] : cells[row] + space;
+  }
+};
+
+Result<void> Preview::add(Batch const& batch) {
+  num_rows_ += static_cast<std::uint64_t>(batch.num_rows);
+  auto const wanted = std::min(batch.num_rows, kMostRows - static_cast<std::int64_t>(rows_.size()));
+  if (wanted <= 0) return {};
+  GARUDA_TRY_ASSIGN(auto rows, io::format_rows(schema_, batch, wanted));
+  std::move(rows.begin(), rows.end(), std::back_inserter(rows_));
+  return {};
+}
+
+std::string Preview::to_text(std::size_t width) const {
+  std::vector<TextColumn> columns;
+  std::size_t used = 0;
+  for (std::size_t i = 0; i < schema_.size(); ++i) {
+    TextColumn column;
+    column.right = is_number(shown_[i].type);
+    column.add(cell(schema_[i].name));
+    column.add(cell(to_string(shown_[i].type)));
+    for (auto const& row : rows_) column.add(cell(row[i]));
+    used += column.width + kGap.size();
+    if (used > width && !columns.empty()) break;
+    columns.push_back(std::move(column));
+  }
+  std::string text;
+  for (std::size_t row = 0; row < rows_.size() + 2; ++row) {
+    std::string line;
+    for (auto const& column : columns) line += fmt::format("{}{}", line.empty() ? "" : kGap, column.padded(row));
+    line.erase(line.find_last_not_of(' ') + 1);
+    text += line + '\n';
+  }
+  if (columns.size() < schema_.size()) text += fmt::format("and {} columns more\n", schema_.size() - columns.size());
+  if (num_rows_ > rows_.size()) text += "… ";
+  return text + fmt::format("{} row{}\n", num_rows_, num_rows_ == 1 ? "" : "s");
+}
+
+/// Starts `garuda calibrate --missing` in a session of its own, without standard streams, and does not wait for it.
+/// Where no process can be started, nothing happens: plans go on with assumed rates, and say so.
+void calibrate_later() noexcept {
+  static std::atomic_flag started;  // by an earlier command of a batch
+  if (started.test_and_set()) return;
+  try {
+    os::start_detached({"garuda", "calibrate", "--missing"});
+  } catch (std::exception const&) {  // no memory for the arguments: it is left to a later run
+  }
+}
 
 std::string line_of(std::string_view text) { return fmt::format("garuda: {}\n", text); }
 
@@ -29,6 +147,18 @@ Error naming_refusal(Error error) {
 }
 
 }  // namespace
+
+Result<FileThreadLimit> FileThreadLimit::set(std::uint32_t threads) {
+  if (threads == 0) return FileThreadLimit(0);
+  GARUDA_TRY_ASSIGN(auto const before, io::set_arrow_threads(threads));
+  return FileThreadLimit(before);
+}
+
+FileThreadLimit::FileThreadLimit(FileThreadLimit&& other) noexcept : before_(std::exchange(other.before_, 0)) {}
+
+FileThreadLimit::~FileThreadLimit() {
+  if (before_ != 0) (void)io::set_arrow_threads(before_);
+}
 
 FileRun::FileRun(RunRequest& request, RunOptions& options, RunStart& start)
     : request_(request), options_(options), start_(start), bar_(!request.quiet && error_is_terminal()) {
@@ -66,18 +196,19 @@ Result<std::shared_ptr<Engine>> FileRun::engine() {
   return engine;
 }
 
-Result<void> FileRun::take(std::unique_ptr<QueryResult> result) {
+Result<void> FileRun::take_result(std::unique_ptr<QueryResult> result) {
   say_plan(result->plan());
   if (!start_.file()) return show(*result);
-  // What is written lies behind offsets first: a file takes the bytes of every batch, not those of the tables.
+  // Written strings lie behind offsets first: a file takes the bytes of every batch, not those of the tables.
   if (request_.strings == StringForm::view) result = materialize::viewed_result(std::move(result));
   return write(*result);
 }
 
-Result<void> FileRun::print_number(std::uint64_t number, RunStats const& stats, Plan const& plan) {
-  say_plan(plan);
-  GARUDA_TRY(write_output(fmt::format("{}\n", number)));
-  say_stats(stats, plan);
+Result<void> FileRun::print(Result<Engine::Counted> const& counted) {
+  if (!counted) return tl::unexpected(counted.error());
+  say_plan(counted->plan);
+  GARUDA_TRY(write_output(fmt::format("{}\n", counted->rows)));
+  say_stats(counted->stats, counted->plan);
   return {};
 }
 

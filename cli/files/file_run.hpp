@@ -10,13 +10,28 @@
 #include "cli/arguments/run_arguments.hpp"
 #include "cli/files/run_stats.hpp"
 #include "cli/run_start.hpp"
-#include "cli/terminal/progress_bar.hpp"
+#include "cli/terminal.hpp"
 #include "core/stopwatch.hpp"
 #include "garuda/error.hpp"
 #include "garuda/run.hpp"
 #include "io/table_writer.hpp"
 
 namespace garuda::cli {
+
+/// Limits the threads of Arrow to `threads` while it lives; 0 leaves them.
+class FileThreadLimit {
+ public:
+  /// Errors: usage, with Arrow's reason.
+  static Result<FileThreadLimit> set(std::uint32_t threads);
+  FileThreadLimit(FileThreadLimit&& other) noexcept;
+  FileThreadLimit& operator=(FileThreadLimit&&) = delete;
+  ~FileThreadLimit();
+
+ private:
+  explicit FileThreadLimit(std::uint32_t before) noexcept : before_(before) {}
+
+  std::uint32_t before_;  ///< 0: not limited
+};
 
 class FileRun {
  public:
@@ -40,13 +55,18 @@ class FileRun {
   /// The engine, which is made from the start of the run on. Once.
   Result<std::shared_ptr<Engine>> engine();
 
-  /// Writes the result to the output file, or shows its first rows; then the statistics.
-  Result<void> take(std::unique_ptr<QueryResult> result);
+  /// Writes a result to the output file, or shows its first rows; then the statistics. Errors: also the result's.
+  template <class T>
+  Result<void> take(Result<std::unique_ptr<T>> result) {
+    if (!result) return propagate(std::move(result));
+    return take_result(*std::move(result));
+  }
 
-  /// Prints a number in place of a result, then the statistics.
-  Result<void> print_number(std::uint64_t number, RunStats const& stats, Plan const& plan);
+  /// Prints a number of rows in place of these, then the statistics. Errors: also the count's.
+  Result<void> print(Result<Engine::Counted> const& counted);
 
  private:
+  Result<void> take_result(std::unique_ptr<QueryResult> result);
   Result<void> write(QueryResult& result);
   Result<void> show(QueryResult& result);
   void say(std::string_view text);

@@ -251,17 +251,12 @@ class GroupedBlocks final : public GroupByResult {
 
 }  // namespace
 
-struct BlockedGroupBy::State {
-  io::TableBlocks blocks;
-  FileGroupBy request;
-};
-
 Result<std::optional<BlockedGroupBy>> BlockedGroupBy::open(FileGroupBy const& request) {
   // Tables that are whole on a device have values, not states.
   if (request.options.tuning.placement == Placement::device) return std::nullopt;
   GARUDA_TRY_ASSIGN(auto blocks, io::TableBlocks::open(request.table.files, request.table.options, kBlockRows));
   if (!blocks || blocks->num_blocks() < 2) return std::nullopt;
-  // What is wrong with the request shows when the file is grouped.
+  // Errors of the request show when the file is grouped.
   auto const partial = PartialGroups::create(blocks->schema(), request.spec, blocks->num_rows());
   if (!partial || !partial->unmergeable().empty()) return std::nullopt;
   double groups = 1;
@@ -278,22 +273,17 @@ Result<std::optional<BlockedGroupBy>> BlockedGroupBy::open(FileGroupBy const& re
   }
   auto const states = groups * static_cast<double>(blocks->num_blocks());
   if (states * kLeastRowsOfGroup > static_cast<double>(blocks->num_rows())) return std::nullopt;
-  return BlockedGroupBy(std::make_unique<State>(State{*std::move(blocks), request}));
+  return BlockedGroupBy(request, *std::move(blocks));
 }
 
-BlockedGroupBy::BlockedGroupBy(std::unique_ptr<State> state) : state_(std::move(state)) {}
-BlockedGroupBy::BlockedGroupBy(BlockedGroupBy&&) noexcept = default;
-BlockedGroupBy& BlockedGroupBy::operator=(BlockedGroupBy&&) noexcept = default;
-BlockedGroupBy::~BlockedGroupBy() = default;
-
 Result<std::unique_ptr<GroupByResult>> BlockedGroupBy::group(Engine& engine) && {
-  auto groups = std::make_unique<GroupedBlocks>(engine, std::move(state_->blocks), state_->request);
+  auto groups = std::make_unique<GroupedBlocks>(engine, std::move(blocks_), request_);
   GARUDA_TRY(groups->start());
   return groups;
 }
 
 Result<Plan> BlockedGroupBy::explain(Engine& engine) && {
-  return GroupedBlocks(engine, std::move(state_->blocks), state_->request).explain();
+  return GroupedBlocks(engine, std::move(blocks_), request_).explain();
 }
 
 }  // namespace garuda::spill

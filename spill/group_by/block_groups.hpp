@@ -3,10 +3,12 @@
 
 #include <memory>
 #include <optional>
+#include <utility>
 
 #include "garuda/engine.hpp"
 #include "garuda/error.hpp"
 #include "garuda/group_by.hpp"
+#include "io/parquet/table_blocks.hpp"
 #include "spill/group_by/file_group_by.hpp"
 
 namespace garuda::spill {
@@ -20,10 +22,6 @@ class BlockedGroupBy {
   /// values of a group. Errors: those of io::read_table.
   static Result<std::optional<BlockedGroupBy>> open(FileGroupBy const& request);
 
-  BlockedGroupBy(BlockedGroupBy&&) noexcept;
-  BlockedGroupBy& operator=(BlockedGroupBy&&) noexcept;
-  ~BlockedGroupBy();
-
   /// Groups the file, once. The bits are those of one table's group-by; groups that are not ordered come in the order
   /// of merged blocks, the same for the same file. Blocks until all are grouped. `engine` must outlive the result.
   /// Errors: those of io::read_table and Engine::group_by; under a memory limit contract::is_shortage, when blocks or
@@ -34,9 +32,11 @@ class BlockedGroupBy {
   Result<Plan> explain(Engine& engine) &&;
 
  private:
-  struct State;
-  explicit BlockedGroupBy(std::unique_ptr<State> state);
-  std::unique_ptr<State> state_;
+  BlockedGroupBy(FileGroupBy request, io::TableBlocks blocks)
+      : request_(std::move(request)), blocks_(std::move(blocks)) {}
+
+  FileGroupBy request_;
+  io::TableBlocks blocks_;
 };
 
 }  // namespace garuda::spill

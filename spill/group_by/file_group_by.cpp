@@ -14,22 +14,68 @@
 namespace garuda::spill {
 namespace {
 
-/// The state that all group-bys of parts of one file share.
-class PartedGroupBy {
+/// The groups of all parts of a file, one after the other.
+class SpilledGroupBy final : public GroupByResult {
  public:
-  PartedGroupBy(Engine& engine, FileGroupBy const& request)
+  SpilledGroupBy(Engine& engine, FileGroupBy const& request)
       : engine_(engine), request_(request), runs_("group", request.options.control) {}
 
-  Result<void> open() {
+  Result<void> start() {
     GARUDA_TRY_ASSIGN(parts_, GroupParts::open(engine_, request_, runs_));
+    Plan plan_of_nothing;
+    {
+      // Errors of the request show before the file is read, and there is a schema when no groups come.
+      GARUDA_TRY_ASSIGN(auto const nothing, parts_->input().without_rows());
+      auto options = request_.options;
+      options.memory_limit_bytes = 0;
+      GARUDA_TRY_ASSIGN(auto const result, engine_.group_by(nothing.view(), request_.spec, options));
+      schema_ = result->schema();
+      plan_of_nothing = result->plan();
+    }
+    GARUDA_TRY(parts_->read());
+    GARUDA_TRY_ASSIGN(auto const any, start_next());
+    if (!any) runs_.started(plan_of_nothing);
+    plan_ = described_plan();
     return {};
   }
 
-  Engine& engine() noexcept { return engine_; }
-  FileGroupBy const& request() const noexcept { return request_; }
-  GroupParts& parts() noexcept { return *parts_; }
-  GroupParts const& parts() const noexcept { return *parts_; }
-  PartRuns& runs() noexcept { return runs_; }
+  Result<Plan> explain() {
+    GARUDA_TRY_ASSIGN(parts_, GroupParts::open(engine_, request_, runs_));
+    GARUDA_TRY(parts_->read());
+    if (parts_->is_whole()) {
+      GARUDA_TRY_ASSIGN(auto const part, parts_->next());
+      return engine_.explain_group_by(part->table.view(), request_.spec, options_for(*part));
+    }
+    GARUDA_TRY_ASSIGN(auto plan, parts_->explain_block());
+    auto const seen = parts_->blocks() == 0 ? std::string("an aggregate keeps all values of a group")
+                                            : fmt::format("{} groups in the first rows", parts_->merged_groups());
+    auto const* const how = parts_->merges_states() ? "rows grouped in blocks as they are read, their states merged"
+                            : request_.spec.keys.empty() ? "rows to a temporary file"
+                                                         : "rows to partitions by key, in temporary files";
+    plan.details.emplace_back(
+        "spilling", fmt::format("{}: {}; {} bytes for one part's group-by", seen, how, parts_->limit_bytes()));
+    plan.notes.emplace_back("the table does not fit the memory limit");
+    return plan;
+  }
+
+  Schema const& schema() const noexcept override { return schema_; }
+  Plan const& plan() const noexcept override { return plan_; }
+
+  RunStats stats() const override {
+    auto stats = runs_.stats();
+    stats.rows = parts_->rows();
+    if (merges_blocks()) stats.counters.emplace_back("state_blocks", parts_->blocks());
+    return stats;
+  }
+
+  Result<std::optional<Batch>> next() override {
+    GARUDA_TRY_ASSIGN(auto batch, is_sorted() ? next_sorted() : next_of_parts());
+    if (batch) runs_.add_rows_out(static_cast<std::uint64_t>(batch->num_rows));
+    return batch;
+  }
+
+ private:
+  bool merges_blocks() const noexcept { return parts_->blocks() > 0 && !parts_->keeps_values(); }
 
   /// How the rows of a part are grouped.
   GroupByOptions options_for(GroupPart const& part) const {
@@ -42,11 +88,11 @@ class PartedGroupBy {
   /// Whether the groups of parts have to be put in order.
   bool is_sorted() const noexcept { return !parts_->is_whole() && !parts_->input().row_column().empty(); }
 
-  Plan plan() const {
+  Plan described_plan() const {
     auto plan = runs_.plan();
     if (parts_->is_whole()) return plan;
     std::string how;
-    if (parts_->blocks() > 0 && !parts_->keeps_values())
+    if (merges_blocks())
       how = fmt::format("rows grouped in blocks as they are read, states of {} groups merged", parts_->merged_groups());
     if (!parts_->merges_states())
       how +=
@@ -60,55 +106,6 @@ class PartedGroupBy {
     return plan;
   }
 
-  RunStats stats() const {
-    auto stats = runs_.stats();
-    stats.rows = parts_->rows();
-    if (parts_->blocks() > 0 && !parts_->keeps_values()) stats.counters.emplace_back("state_blocks", parts_->blocks());
-    return stats;
-  }
-
- private:
-  Engine& engine_;
-  FileGroupBy request_;
-  PartRuns runs_;
-  std::unique_ptr<GroupParts> parts_;  // refers to the two above
-};
-
-/// The groups of all parts, one after the other.
-class SpilledGroupBy final : public GroupByResult {
- public:
-  SpilledGroupBy(Engine& engine, FileGroupBy const& request) : groups_(engine, request) {}
-
-  Result<void> start() {
-    GARUDA_TRY(groups_.open());
-    Plan plan_of_nothing;
-    {
-      // What is wrong with the request shows before the file is read, and there is a schema when no groups come.
-      GARUDA_TRY_ASSIGN(auto const nothing, groups_.parts().input().without_rows());
-      auto options = groups_.request().options;
-      options.memory_limit_bytes = 0;
-      GARUDA_TRY_ASSIGN(auto const result, groups_.engine().group_by(nothing.view(), groups_.request().spec, options));
-      schema_ = result->schema();
-      plan_of_nothing = result->plan();
-    }
-    GARUDA_TRY(groups_.parts().read());
-    GARUDA_TRY_ASSIGN(auto const any, start_next());
-    if (!any) groups_.runs().started(plan_of_nothing);
-    plan_ = groups_.plan();
-    return {};
-  }
-
-  Schema const& schema() const noexcept override { return schema_; }
-  Plan const& plan() const noexcept override { return plan_; }
-  RunStats stats() const override { return groups_.stats(); }
-
-  Result<std::optional<Batch>> next() override {
-    GARUDA_TRY_ASSIGN(auto batch, groups_.is_sorted() ? next_sorted() : next_of_parts());
-    if (batch) groups_.runs().add_rows_out(static_cast<std::uint64_t>(batch->num_rows));
-    return batch;
-  }
-
- private:
   Result<std::optional<Batch>> next_of_parts() {
     while (has_part_) {
       if (result_ != nullptr) {
@@ -116,14 +113,14 @@ class SpilledGroupBy final : public GroupByResult {
         if (!batch && takes_back(batch.error())) {
           GARUDA_TRY(start_next());
           // The parts of what was to be one have to be put in order.
-          if (groups_.is_sorted() && !sorted_) return next_sorted();
+          if (is_sorted() && !sorted_) return next_sorted();
           continue;
         }
         if (!batch || *batch) {
           ++batch_;
           return batch;
         }
-        groups_.runs().ended(result_->stats(), groups_.parts().is_whole());
+        runs_.ended(result_->stats(), parts_->is_whole());
       } else if (batch_ < part_.table.batches().size()) {
         return Batch(part_.table.batches()[batch_++]);
       }
@@ -135,24 +132,17 @@ class SpilledGroupBy final : public GroupByResult {
   /// A part that needs more memory than was reckoned, of which nothing has been given, is cut once more.
   bool takes_back(Error const& error) {
     if (!contract::is_shortage(error) || batch_ > 0) return false;
-    groups_.parts().refuse_last();
+    parts_->refuse_last();
     return true;
   }
 
   /// Groups all parts first, each of which gives its groups in order.
   Result<std::optional<Batch>> next_sorted() {
     if (!sorted_) {
-      auto& parts = groups_.parts();
       OrderColumns columns;
       columns.first = static_cast<int>(schema_.size());
-      sorted_.emplace(columns, parts.limit_bytes(), parts.folder(), groups_.request().options.control,
-                      groups_.runs().recorder());
-      while (true) {
-        GARUDA_TRY_ASSIGN(auto batch, next_of_parts());
-        if (!batch) break;
-        GARUDA_TRY(sorted_->add(part_schema_, *std::move(batch)));
-      }
-      GARUDA_TRY(sorted_->finish());
+      sorted_.emplace(columns, parts_->limit_bytes(), parts_->folder(), request_.options.control, runs_.recorder());
+      GARUDA_TRY(sorted_->take_all(part_schema_, [this] { return next_of_parts(); }));
     }
     return sorted_->next();
   }
@@ -164,7 +154,7 @@ class SpilledGroupBy final : public GroupByResult {
       result_.reset();
       part_ = GroupPart{};
       batch_ = 0;
-      GARUDA_TRY_ASSIGN(auto part, groups_.parts().next());
+      GARUDA_TRY_ASSIGN(auto part, parts_->next());
       has_part_ = part.has_value();
       if (!part) return false;
       part_ = *std::move(part);
@@ -172,23 +162,26 @@ class SpilledGroupBy final : public GroupByResult {
         part_schema_ = part_.table.schema();
         break;
       }
-      auto result = groups_.engine().group_by(part_.table.view(), groups_.parts().spec(), groups_.options_for(part_));
+      auto result = engine_.group_by(part_.table.view(), parts_->spec(), options_for(part_));
       if (!result && takes_back(result.error())) continue;
       if (!result) return propagate(std::move(result));
       result_ = *std::move(result);
-      groups_.runs().started(result_->plan());
+      runs_.started(result_->plan());
       part_schema_ = result_->schema();
       break;
     }
     // Types of dictionaries are known now; behind them an ordered group-by has each group's first row.
-    if (groups_.parts().is_whole())
+    if (parts_->is_whole())
       schema_ = part_schema_;
     else
       for (std::size_t i = 0; i < schema_.size(); ++i) schema_[i].type = part_schema_[i].type;
     return true;
   }
 
-  PartedGroupBy groups_;
+  Engine& engine_;
+  FileGroupBy request_;
+  PartRuns runs_;
+  std::unique_ptr<GroupParts> parts_;  // refers to the three above
   GroupPart part_;
   std::size_t batch_ = 0;                  // of a part that is grouped, the next one
   std::unique_ptr<GroupByResult> result_;  // of a part that is not
@@ -224,25 +217,7 @@ Result<Plan> explain_group_by_of_file(Engine& engine, FileGroupBy const& request
     auto plan = (*std::move(blocks)).explain(engine);
     if (plan || !contract::is_shortage(plan.error())) return plan;
   }
-  PartedGroupBy groups(engine, request);
-  GARUDA_TRY(groups.open());
-  auto& parts = groups.parts();
-  GARUDA_TRY(parts.read());
-  if (parts.is_whole()) {
-    GARUDA_TRY_ASSIGN(auto const part, parts.next());
-    return engine.explain_group_by(part->table.view(), request.spec, groups.options_for(*part));
-  }
-  GARUDA_TRY_ASSIGN(auto plan, parts.explain_block());
-  auto const seen = parts.blocks() == 0 ? std::string("an aggregate keeps all values of a group")
-                                        : fmt::format("{} groups in the first rows", parts.merged_groups());
-  plan.details.emplace_back(
-      "spilling", fmt::format("{}: {}; {} bytes for one part's group-by", seen,
-                              parts.merges_states() ? "rows grouped in blocks as they are read, their states merged"
-                              : request.spec.keys.empty() ? "rows to a temporary file"
-                                                          : "rows to partitions by key, in temporary files",
-                              parts.limit_bytes()));
-  plan.notes.emplace_back("the table does not fit the memory limit");
-  return plan;
+  return SpilledGroupBy(engine, request).explain();
 }
 
 }  // namespace garuda::spill

@@ -8,7 +8,7 @@
 #include "garuda/engine.hpp"
 #include "garuda/error.hpp"
 #include "garuda/group_by.hpp"
-#include "spill/file_input.hpp"
+#include "spill/table_input.hpp"
 
 namespace garuda::spill {
 

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <iterator>
 #include <limits>
+#include <numeric>
 #include <utility>
 
 #include "operators/contract/sizing.hpp"
@@ -24,15 +25,6 @@ using BatchPtr = std::shared_ptr<arrow::RecordBatch>;
 constexpr std::uint64_t kBlockShare = 2;
 constexpr std::uint64_t kMergedShare = 2;
 constexpr std::uint64_t kKeptShare = 4;
-
-Result<io::ArrowBatches> read_all(NextBatch const& next) {
-  io::ArrowBatches batches;
-  while (true) {
-    GARUDA_TRY_ASSIGN(auto batch, next());
-    if (batch == nullptr) return batches;
-    batches.push_back(std::move(batch));
-  }
-}
 
 }  // namespace
 
@@ -143,12 +135,7 @@ Result<std::optional<GroupPart>> GroupParts::start() {
   for (std::size_t k = 0; k < keys_.size(); ++k) input_.dictionaries().hash_values(keys_[k], key_types_[k]);
   GARUDA_TRY_ASSIGN(auto rows, split([this] { return input_.hand_over(); }, 0, bits, input_.estimated_volume()));
   GARUDA_TRY_ASSIGN(auto const dictionaries, input_.finish());
-  if (dictionaries > share_.limit_bytes / 2)
-    return fail(ErrorCode::limit_exceeded,
-                fmt::format("the dictionaries of the table, which stay in memory, take {} bytes, over half the limit: "
-                            "{}",
-                            dictionaries, share_.limit_bytes));
-  share_.limit_bytes -= dictionaries;
+  GARUDA_TRY(share_.keep_dictionaries("the table", dictionaries));
   GARUDA_TRY(push(std::move(rows), std::move(groups), 0, bits, weight));
   return std::nullopt;
 }
@@ -168,8 +155,7 @@ Result<std::optional<GroupPart>> GroupParts::group(Partition partition) {
   io::ArrowBatches groups;
   if (unmergeable_.empty()) {
     if (partition.groups) {
-      GARUDA_TRY_ASSIGN(auto const next, partition.groups->read());
-      GARUDA_TRY_ASSIGN(groups, read_all(next));
+      GARUDA_TRY_ASSIGN(groups, partition.groups->read_all());
       for (auto& batch : groups) {
         GARUDA_TRY_ASSIGN(batch, partition.dictionaries->attach(std::move(batch)));
       }
@@ -187,7 +173,7 @@ Result<std::optional<GroupPart>> GroupParts::group(Partition partition) {
       if (is_shortage) return alone;
       return tl::unexpected(one_group_too_large(unmergeable_, volume.bytes));
     }
-    // What keeps it large may be one of its groups.
+    // A single group may keep it large.
     bits = kMostBits;
   }
   auto const next = [&source]() -> Result<BatchPtr> {
@@ -259,8 +245,7 @@ Result<GroupPart> GroupParts::load(Partition partition) {
   run::PhaseTimer const timer(runs_.recorder(), "restore", volume.bytes, volume.rows);
   GroupPart part;
   part.data_bytes = volume.bytes;
-  GARUDA_TRY_ASSIGN(auto const next, partition.rows.read());
-  GARUDA_TRY_ASSIGN(auto batches, read_all(next));
+  GARUDA_TRY_ASSIGN(auto batches, partition.rows.read_all());
   GARUDA_TRY_ASSIGN(part.table, input_.to_table(std::move(batches)));
   last_ = std::move(partition);
   return part;
@@ -389,16 +374,8 @@ Result<GroupPart> GroupParts::finished(io::ArrowBatches const& groups) const {
 
 Result<std::vector<SpillFile>> GroupParts::split(NextBatch const& next, std::uint32_t level, std::uint32_t bits,
                                                  RowVolume const& volume) {
-  PartitionRequest partition;
-  partition.schema = input_.spilled_schema();
-  partition.keys = keys_;
-  partition.key_types = key_types_;
-  for (auto const key : keys_) partition.dictionary_hashes.push_back(input_.dictionaries().hashes(key));
-  partition.bits = bits;
-  partition.level = level;
-  partition.window_bytes = share_.window_bytes(volume);
-  partition.threads = request_.options.threads;
-  return split_rows(next, partition, volume, folder_, request_.options.control, runs_.recorder());
+  return RowSplitter{share_, folder_, request_.options, runs_.recorder()}.split(
+      next, {input_.dictionaries(), keys_, key_types_, false, bits, level}, volume);
 }
 
 /// Splits groups as their keys' rows were.
@@ -406,30 +383,21 @@ Result<void> GroupParts::split_groups(io::ArrowBatches groups, std::uint32_t lev
                                       std::vector<Partition>& partitions) {
   GARUDA_TRY_ASSIGN(auto columns, DictionaryColumns::create(groups.front()->schema(), folder_.sentence()));
   auto const dictionaries = std::make_shared<DictionaryColumns>(std::move(columns));
-  PartitionRequest partition;
-  partition.schema = dictionaries->spilled_schema();
-  partition.key_types = key_types_;
-  for (std::size_t k = 0; k < keys_.size(); ++k) {
-    auto const position = static_cast<int>(k);
-    partition.keys.push_back(position);
-    dictionaries->hash_values(position, key_types_[k]);
-  }
+  std::vector<int> positions(keys_.size());
+  std::iota(positions.begin(), positions.end(), 0);
+  for (auto const key : positions) dictionaries->hash_values(key, key_types_[static_cast<std::size_t>(key)]);
   GARUDA_TRY_ASSIGN(auto const volume, volume_of_all(groups));
   for (auto& batch : groups) {
     GARUDA_TRY_ASSIGN(batch, dictionaries->detach(std::move(batch)));
   }
-  for (auto const key : partition.keys) partition.dictionary_hashes.push_back(dictionaries->hashes(key));
-  partition.bits = bits;
-  partition.level = level;
-  partition.window_bytes = share_.window_bytes(volume);
-  partition.threads = request_.options.threads;
   std::size_t at = 0;
   auto const next = [&]() -> Result<BatchPtr> {
     if (at == groups.size()) return nullptr;
     return std::move(groups[at++]);
   };
+  RowSplitter const splitter{share_, folder_, request_.options, runs_.recorder()};
   GARUDA_TRY_ASSIGN(auto files,
-                    split_rows(next, partition, volume, folder_, request_.options.control, runs_.recorder()));
+                    splitter.split(next, {*dictionaries, positions, key_types_, false, bits, level}, volume));
   GARUDA_TRY(dictionaries->finish());
   for (std::size_t p = 0; p < files.size(); ++p) {
     if (files[p].volume().rows == 0) continue;

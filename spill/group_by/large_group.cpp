@@ -246,20 +246,13 @@ Result<LargeGroup::DistinctParts> LargeGroup::split_distinct(std::string const& 
   GARUDA_TRY_ASSIGN(auto found, distinct(std::move(block), column));
   auto const schema = found.front()->schema();
   GARUDA_TRY_ASSIGN(auto const table, io::to_table(schema, {}));
-  auto const type = hashed_type(table.schema().front().type);
   DistinctParts parts;
   GARUDA_TRY_ASSIGN(parts.dictionaries, DictionaryColumns::create(schema, folder_.sentence()));
   auto& dictionaries = *parts.dictionaries;
-  dictionaries.hash_values(0, type);
-  PartitionRequest partition;
-  partition.schema = dictionaries.spilled_schema();
-  partition.keys = {0};
-  partition.key_types = {type};
-  partition.dictionary_hashes = {dictionaries.hashes(0)};
-  partition.bits = share_.bits_for(share_.weight(volume), kMostBits);
-  partition.level = level;
-  partition.window_bytes = share_.window_bytes(volume);
-  partition.threads = options_.threads;
+  std::vector const keys{0};
+  std::vector const types{hashed_type(table.schema().front().type)};
+  dictionaries.hash_values(0, types.front());
+  auto const bits = share_.bits_for(share_.weight(volume), kMostBits);
   std::size_t at = 0;
   auto const next = [&]() -> Result<BatchPtr> {
     while (at == found.size()) {
@@ -270,7 +263,8 @@ Result<LargeGroup::DistinctParts> LargeGroup::split_distinct(std::string const& 
     }
     return dictionaries.detach(std::move(found[at++]));
   };
-  GARUDA_TRY_ASSIGN(parts.files, split_rows(next, partition, volume, folder_, options_.control, runs_.recorder()));
+  RowSplitter const splitter{share_, folder_, options_, runs_.recorder()};
+  GARUDA_TRY_ASSIGN(parts.files, splitter.split(next, {dictionaries, keys, types, false, bits, level}, volume));
   GARUDA_TRY(dictionaries.finish());
   if (dictionaries.bytes() > share_.limit_bytes / 2) return propagate(too_large());
   return parts;

@@ -43,17 +43,6 @@ arrow::Result<BatchPtr> as_one(io::ArrowBatches const& batches) {
   return arrow::ConcatenateRecordBatches(unified, io::memory_pool());
 }
 
-/// The batch with the number of each row in a last column.
-arrow::Result<BatchPtr> numbered(arrow::RecordBatch const& batch, std::string const& name) {
-  ARROW_ASSIGN_OR_RAISE(
-      std::shared_ptr<arrow::Buffer> numbers,
-      arrow::AllocateBuffer(batch.num_rows() * std::int64_t{sizeof(std::int64_t)}, io::memory_pool()));
-  auto* const first = reinterpret_cast<std::int64_t*>(numbers->mutable_data());
-  std::iota(first, first + batch.num_rows(), std::int64_t{0});
-  return batch.AddColumn(batch.num_columns(), arrow::field(name, arrow::int64(), false),
-                         std::make_shared<arrow::Int64Array>(batch.num_rows(), numbers));
-}
-
 /// Whether sums of such values, at most `most_rows` of them, stay within their result's type, so that they merge as
 /// what they are: 64 bits, or 38 digits, which 2^64 values of 18 digits do not fill.
 bool sums_fit(DataType const& values, std::uint64_t most_rows) {
@@ -64,18 +53,23 @@ bool sums_fit(DataType const& values, std::uint64_t most_rows) {
   return row.family == TypeFamily::decimal && row.width <= 16 && values.precision <= kMostDigits;
 }
 
+/// The rows of a result as batches that spill files take.
+Result<io::ArrowBatches> read_all(GroupByResult& result) {
+  io::ArrowBatches batches;
+  while (true) {
+    GARUDA_TRY_ASSIGN(auto batch, result.next());
+    if (!batch) return batches;
+    GARUDA_TRY_ASSIGN(auto const next, io::to_arrow_batch(result.schema(), *std::move(batch)));
+    batches.push_back(storable(*next));
+  }
+}
+
 /// The groups of `rows` as Arrow's batches.
 Result<io::ArrowBatches> group_table(Engine& engine, Table const& rows, GroupBySpec const& spec,
                                      GroupByOptions const& options, PartRuns& runs) {
   GARUDA_TRY_ASSIGN(auto const result, engine.group_by(rows.view(), spec, options));
   runs.started(result->plan());
-  io::ArrowBatches groups;
-  while (true) {
-    GARUDA_TRY_ASSIGN(auto batch, result->next());
-    if (!batch) break;
-    GARUDA_TRY_ASSIGN(auto const next, io::to_arrow_batch(result->schema(), *std::move(batch)));
-    groups.push_back(storable(*next));
-  }
+  GARUDA_TRY_ASSIGN(auto groups, read_all(*result));
   runs.ended(result->stats());
   return groups;
 }
@@ -235,16 +229,10 @@ Result<io::ArrowBatches> PartialGroups::merge(Engine& engine, io::ArrowBatches c
                                               std::function<void(RunStats const&)> const& on_run) const {
   if (groups.empty()) return io::ArrowBatches{};
   GARUDA_ARROW_TRY_ASSIGN(auto const all, as_one(groups), ErrorCode::out_of_memory, kSentence);
-  GARUDA_ARROW_TRY_ASSIGN(auto const rows, numbered(*all, group_number_), ErrorCode::out_of_memory, kSentence);
+  GARUDA_ARROW_TRY_ASSIGN(auto const rows, numbered(*all, group_number_, 0), ErrorCode::out_of_memory, kSentence);
   GARUDA_TRY_ASSIGN(auto const table, io::to_table(rows->schema(), {rows}));
   GARUDA_TRY_ASSIGN(auto const result, engine.group_by(table.view(), merged_, options));
-  io::ArrowBatches merged;
-  while (true) {
-    GARUDA_TRY_ASSIGN(auto batch, result->next());
-    if (!batch) break;
-    GARUDA_TRY_ASSIGN(auto next, io::to_arrow_batch(result->schema(), *std::move(batch)));
-    merged.push_back(std::move(next));
-  }
+  GARUDA_TRY_ASSIGN(auto merged, read_all(*result));
   on_run(result->stats());
   GARUDA_TRY_ASSIGN(auto const states, merged_states(*all, merged, options.control));
   std::int64_t first = 0;

@@ -1,4 +1,4 @@
-#include "cli/arguments/command_words.hpp"
+#include "cli/command_line.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "cli/terminal/progress_bar.hpp"
+#include "cli/terminal.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "cli/arguments/size.hpp"
+#include "cli/arguments/run_arguments.hpp"
 
 #include <gmock/gmock.h>
 

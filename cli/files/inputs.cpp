@@ -1,17 +1,33 @@
-#include "cli/files/join_inputs.hpp"
+#include "cli/files/inputs.hpp"
+
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <limits>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "cli/interrupt.hpp"
 #include "core/numbers/integer_types.hpp"
+#include "core/type_rows.hpp"
 #include "io/file_format.hpp"
 #include "io/table_reader.hpp"
 #include "operators/contract/join_kind.hpp"
 
 namespace garuda::cli {
 namespace {
+
+/// Columns are read as their file stores them but where views are wanted, which refer to plain values.
+template <class Request>
+io::ReadOptions common_options(Request const& request) {
+  io::ReadOptions options;
+  options.as_stored = request.strings == StringForm::utf8;
+  options.threads = request.options.threads;
+  options.bytes_read = request.bytes_read;
+  options.cancelled = &interrupted();
+  return options;
+}
 
 /// Names of the columns that the join uses of one side; nullopt: all.
 std::optional<std::vector<std::string>> used_columns(JoinRequest const& request, Side side) {
@@ -30,16 +46,12 @@ std::optional<std::vector<std::string>> used_columns(JoinRequest const& request,
 }
 
 io::ReadOptions read_options(JoinRequest const& request, Side side) {
-  io::ReadOptions options;
+  auto options = common_options(request);
   options.columns = used_columns(request, side);
-  // Payload alone: keys and conditions give and compare the types that the files have.
-  options.as_stored = request.strings == StringForm::utf8;  // views refer to plain values
+  // Keys and conditions give and compare the types that the files have.
   for (auto const& [left, right] : request.spec.on) options.plain_columns.push_back(side == Side::left ? left : right);
   if (request.spec.where)
     for (auto& name : columns_of(*request.spec.where, side)) options.plain_columns.push_back(std::move(name));
-  options.threads = request.options.threads;
-  options.bytes_read = request.bytes_read;
-  options.cancelled = &interrupted();
   return options;
 }
 
@@ -132,9 +144,8 @@ std::optional<io::WantedValues> range_of(TableView table, std::string const& col
   auto const position = find_column(table.schema(), column);
   if (!position) return std::nullopt;
   auto const& type = table.schema()[*position].type;
-  bool const is_integer = type.id == TypeId::int8 || type.id == TypeId::int16 || type.id == TypeId::int32 ||
-                          type.id == TypeId::int64 || type.id == TypeId::date32;
-  if (!is_integer) return std::nullopt;
+  bool const is_signed_integer = is_integer(type.id) && type_row(type.id).is_signed;
+  if (!is_signed_integer && type.id != TypeId::date32) return std::nullopt;
   io::WantedValues range{"", std::numeric_limits<std::int64_t>::max(), std::numeric_limits<std::int64_t>::min()};
   for (std::size_t b = 0; b < table.num_batches(); ++b) {
     auto const& array = table.batch(b).columns[*position];
@@ -180,6 +191,48 @@ Result<void> check_columns(JoinRequest const& request, Side side) {
   return {};
 }
 
+/// The columns that `request` uses; when it only counts rows, one that garuda can read.
+Result<std::vector<std::string>> used_columns(GroupByRequest const& request) {
+  auto columns = request.spec.keys;
+  for (auto const& aggregate : request.spec.aggregates)
+    for (auto const& column : {aggregate.column, aggregate.second})
+      if (column) columns.push_back(*column);
+  if (!columns.empty()) return columns;
+  GARUDA_TRY_ASSIGN(auto const fields, io::read_fields(request.table));
+  for (auto const& field : fields)
+    if (field.field) return std::vector{field.name};
+  return fail(ErrorCode::invalid_input, fmt::format("{} has no column of a type that garuda has", request.table.name));
+}
+
+/// Whether an aggregate's type is its own, however wide its column is stored. Others may give the type that they get.
+bool has_own_type(AggregateFunction function) {
+  using enum AggregateFunction;
+  switch (function) {
+    case count:
+    case sum:
+    case mean:
+    case var:
+    case var_pop:
+    case std_dev:
+    case std_dev_pop:
+    case covar:
+    case covar_pop:
+    case corr:
+      return true;
+    default:
+      return false;
+  }
+}
+
+Result<io::ReadOptions> read_options(GroupByRequest const& request) {
+  auto options = common_options(request);
+  GARUDA_TRY_ASSIGN(options.columns, used_columns(request));
+  for (auto const& aggregate : request.spec.aggregates)
+    for (auto const& column : {aggregate.column, aggregate.second})
+      if (column && !has_own_type(aggregate.function)) options.plain_columns.push_back(*column);
+  return options;
+}
+
 }  // namespace
 
 Result<void> settle_counted_columns(JoinRequest& request) {
@@ -212,6 +265,16 @@ Result<JoinInputs> read_inputs(JoinRequest const& request) {
     GARUDA_TRY_ASSIGN(inputs.left, io::read_table(request.left, files.left));
   }
   return inputs;
+}
+
+Result<Table> read_input(GroupByRequest const& request) {
+  GARUDA_TRY_ASSIGN(auto const options, read_options(request));
+  return io::read_table(request.table, options);
+}
+
+Result<spill::FileGroupBy> group_by_of_file(GroupByRequest const& request) {
+  GARUDA_TRY_ASSIGN(auto options, read_options(request));
+  return spill::FileGroupBy{{request.table, std::move(options)}, request.spec, request.options, request.temp_folder};
 }
 
 }  // namespace garuda::cli

@@ -1,11 +1,12 @@
-// The two tables of a join, read from their files.
+// The tables of a join or a group-by, read from their files.
 #pragma once
 
-#include "cli/arguments/join_arguments.hpp"
+#include "cli/arguments/operator_arguments.hpp"
 #include "garuda/error.hpp"
 #include "garuda/table.hpp"
 #include "io/table_reader.hpp"
 #include "spill/file_join.hpp"
+#include "spill/group_by/file_group_by.hpp"
 
 namespace garuda::cli {
 
@@ -26,5 +27,12 @@ Result<spill::FileJoin> limited_join(JoinRequest const& request);
 /// row groups that may have a key of the smaller ones, unless rows without a match come, too.
 /// Errors: as io::read_table.
 Result<JoinInputs> read_inputs(JoinRequest const& request);
+
+/// Reads of the file the columns that `request` uses, and no others. Errors: as io::read_table.
+Result<Table> read_input(GroupByRequest const& request);
+
+/// The group-by of the file, of the columns that `request` uses and no others: a memory limit holds for the table, too.
+/// Errors: those of io::read_fields.
+Result<spill::FileGroupBy> group_by_of_file(GroupByRequest const& request);
 
 }  // namespace garuda::cli
