@@ -164,7 +164,7 @@ def build(wheel: Wheel, python: str, plugin: str) -> pathlib.Path:
     run(programs / "python", "-m", "build", "--wheel", "--outdir", work, "-C", "cmake.source-dir=python",
         "-C", f"build-dir={work}/build", "-C", f"cmake.define.CMAKE_PREFIX_PATH={WORK}/prefix",
         "-C", f"cmake.define.GARUDA_PACKAGE_PLUGIN={plugin}", cwd=ROOT)  # fmt: skip
-    # What the system's libraries are too new for elsewhere goes into the wheel; the name says which systems are new enough.
+    # Libraries that are older elsewhere go into the wheel; its name says which systems are new enough for the rest.
     repaired = work / "repaired"
     run(tools() / "auditwheel", "repair", "--wheel-dir", repaired, *work.glob("*.whl"),
         env={**os.environ, "PATH": f"{tools()}:{os.environ['PATH']}"})  # fmt: skip

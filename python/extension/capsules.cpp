@@ -8,7 +8,7 @@
 
 #include "garuda/arrow_c.hpp"
 #include "python/extension/failure.hpp"
-#include "python/extension/global_lock.hpp"
+#include "python/extension/watch.hpp"
 
 namespace nb = nanobind;
 

@@ -1,4 +1,4 @@
-// The engine as Python holds it.
+// The engine as Python holds it, and its joins, group-bys and plans, to be run, streamed, counted or explained.
 #pragma once
 
 #include <nanobind/nanobind.h>
@@ -12,5 +12,6 @@ struct HeldEngine {
 };
 
 void bind_engine(nanobind::module_& module);
+void bind_queries(nanobind::module_& module);
 
 }  // namespace garuda::python

@@ -5,7 +5,6 @@
 
 #include "python/extension/engine.hpp"
 #include "python/extension/failure.hpp"
-#include "python/extension/queries.hpp"
 #include "python/extension/tables.hpp"
 #include "python/extension/watch.hpp"
 

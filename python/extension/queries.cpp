@@ -1,4 +1,4 @@
-#include "python/extension/queries.hpp"
+#include "python/extension/engine.hpp"
 
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
@@ -20,7 +20,6 @@
 #include "garuda/arrow_c.hpp"
 #include "garuda/group_states.hpp"
 #include "python/extension/capsules.hpp"
-#include "python/extension/engine.hpp"
 
 namespace nb = nanobind;
 

@@ -1,7 +1,10 @@
 // Long calls from Python: without the global lock, ended by signals, with progress.
 #pragma once
 
+#include <Python.h>
+#include <cxxabi.h>
 #include <nanobind/nanobind.h>
+#include <unistd.h>
 
 #include <atomic>
 #include <cstdint>
@@ -15,9 +18,54 @@
 
 #include "garuda/control.hpp"
 #include "python/extension/failure.hpp"
-#include "python/extension/global_lock.hpp"
 
 namespace garuda::python {
+
+/// Runs `call`, which takes the global lock or runs Python. An interpreter that ends stops the other threads there;
+/// until Python 3.14 by pthread_exit, which unwinds all frames, and destructors and handlers of C++ in its way end the
+/// process by std::terminate. Such a thread waits here for the end of the process, as it does in Python 3.14.
+template <class Call>
+decltype(auto) in_python(Call&& call) {
+  try {
+    return std::forward<Call>(call)();
+  } catch (abi::__forced_unwind const&) {
+    while (true) ::pause();
+  }
+}
+
+/// Gives the global lock back and takes it again. Requires: this thread holds it.
+class Unlocked {
+ public:
+  Unlocked() noexcept : state_(PyEval_SaveThread()) {}
+  Unlocked(Unlocked const&) = delete;
+  Unlocked& operator=(Unlocked const&) = delete;
+  ~Unlocked() {
+    in_python([this] { PyEval_RestoreThread(state_); });
+  }
+
+ private:
+  PyThreadState* state_;
+};
+
+/// Takes the global lock, on any thread, with it or without.
+class Locked {
+ public:
+  Locked() noexcept : is_held_(Py_IsInitialized() != 0) {
+    if (is_held_) state_ = in_python([] { return PyGILState_Ensure(); });
+  }
+  Locked(Locked const&) = delete;
+  Locked& operator=(Locked const&) = delete;
+  ~Locked() {
+    if (is_held_) PyGILState_Release(state_);
+  }
+
+  /// False: the interpreter is at its end, and nothing of it may be touched.
+  explicit operator bool() const noexcept { return is_held_; }
+
+ private:
+  bool is_held_;
+  PyGILState_STATE state_ = PyGILState_LOCKED;
+};
 
 /// The one that runs Python's handlers of signals.
 bool is_main_thread() noexcept;

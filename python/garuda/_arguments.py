@@ -20,6 +20,8 @@ _AGGREGATE = '(column, function), (column, function, parameter), or "count" of r
 _UNITS = {"": 1, "B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12,
           "KIB": 2**10, "MIB": 2**20, "GIB": 2**30, "TIB": 2**40}  # fmt: skip
 _SHOWN = 80  # characters of a value
+# Kinds of joins whose rows can be divided by their keys.
+_DIVISIBLE = ("inner", "left", "right", "full", "semi", "anti")
 
 # The type of each option, and its name in words.
 _TEXT: tuple[Any, str] = (str, "a str")
@@ -103,6 +105,17 @@ def worker_options(options: Optional[Mapping[str, Any]]) -> tuple[tuple[str, Any
     if isinstance(given.get("tuning"), Mapping):
         given["tuning"] = tuning_text(given["tuning"])
     return tuple(sorted(given.items()))
+
+
+def worker_join(
+    on: On, left_on: On, right_on: On, how: str, nulls_equal: bool, options: Optional[Mapping[str, Any]]
+) -> tuple[list[tuple[str, str]], tuple[tuple[str, Any], ...]]:
+    """The key columns of a join whose rows are divided among workers, and the options of these."""
+    require_join(how, None, nulls_equal)
+    pairs = pairs_of(on, left_on, right_on)
+    if how not in _DIVISIBLE or not pairs:
+        raise UsageError(f"how must be one of {', '.join(_DIVISIBLE)}, with keys: {how}")
+    return pairs, worker_options(options)
 
 
 def _listed(given: Any) -> Optional[list[Any]]:

@@ -14,17 +14,24 @@ _DAY = datetime.date(1970, 1, 1).toordinal()
 Convert = Callable[[Any], Any]
 
 
-def _timestamp(ticks: int, zone: Optional[datetime.tzinfo]) -> Convert:
+def _ticking(ticks: int, made: Callable[[datetime.timedelta], Any]) -> Convert:
+    """A function that has `made` convert so many ticks, of which a second has `ticks`."""
+
     def convert(value: int) -> Any:
         if value * 10**6 % ticks:
             return value  # datetime has no nanoseconds
         try:
-            moment = _EPOCH + datetime.timedelta(microseconds=value * 10**6 // ticks)
+            return made(datetime.timedelta(microseconds=value * 10**6 // ticks))
         except OverflowError:
             return value
-        return moment.replace(tzinfo=datetime.timezone.utc).astimezone(zone) if zone is not None else moment
 
     return convert
+
+
+def _timestamp(ticks: int, zone: Optional[datetime.tzinfo]) -> Convert:
+    if zone is None:
+        return _ticking(ticks, lambda since: _EPOCH + since)
+    return _ticking(ticks, lambda since: (_EPOCH + since).replace(tzinfo=datetime.timezone.utc).astimezone(zone))
 
 
 def _date(value: int) -> Any:
@@ -39,18 +46,6 @@ def _time(ticks: int) -> Convert:
         if value * 10**6 % ticks or not 0 <= value < 86_400 * ticks:
             return value
         return (_EPOCH + datetime.timedelta(microseconds=value * 10**6 // ticks)).time()
-
-    return convert
-
-
-def _duration(ticks: int) -> Convert:
-    def convert(value: int) -> Any:
-        if value * 10**6 % ticks:
-            return value
-        try:
-            return datetime.timedelta(microseconds=value * 10**6 // ticks)
-        except OverflowError:
-            return value
 
     return convert
 
@@ -90,7 +85,7 @@ def converter(type_name: str) -> Optional[Convert]:
     ticks = _TICKS[timed[2]]
     if timed[1] == "timestamp":
         return _timestamp(ticks, _zone(timed[3]) if timed[3] else None)
-    return _duration(ticks) if timed[1] == "duration" else _time(ticks)
+    return _ticking(ticks, lambda since: since) if timed[1] == "duration" else _time(ticks)
 
 
 def is_number(type_name: str) -> bool:

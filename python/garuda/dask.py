@@ -18,13 +18,10 @@ import pyarrow
 from . import _arguments
 from ._arguments import Aggregate, Names, On
 from ._key_hashes import key_hashes
-from .engine import Engine
+from .engine import worker_engine
 from .errors import ColumnNotFoundError, UsageError
 from .partial import Partial, refuse_order
 from .table import Table
-
-_KINDS = ("inner", "left", "right", "full", "semi", "anti")
-
 
 def _has_no_type(given: pyarrow.DataType) -> bool:
     """Whether no value was there that could tell one."""
@@ -55,12 +52,6 @@ def _pandas(rows: Table) -> pandas.DataFrame:
     """A frame with Arrow's types, which have nulls of every kind."""
     made: pandas.DataFrame = rows.to_pandas(types_mapper=pandas.ArrowDtype)
     return made
-
-
-@functools.lru_cache(maxsize=8)
-def _engine(options: tuple[tuple[str, Any], ...]) -> Engine:
-    """The worker's engine: engines stay where they are."""
-    return Engine(**dict(options))
 
 
 def _require_columns(argument: str, rows: Any, names: list[str]) -> None:
@@ -96,7 +87,7 @@ def _shuffled(rows: Any, keys: list[str], npartitions: int) -> Any:
 
 
 def _joined(left: pandas.DataFrame, right: pandas.DataFrame, metas: Any, options: Any, **how: Any) -> pandas.DataFrame:
-    return _pandas(_engine(options).join(_arrow(left, metas[0]), _arrow(right, metas[1]), **how))
+    return _pandas(worker_engine(options).join(_arrow(left, metas[0]), _arrow(right, metas[1]), **how))
 
 
 def merge(
@@ -112,13 +103,9 @@ def merge(
     Columns have Arrow's types (`pandas.ArrowDtype`); rows are in no order. Raises UsageError for other kinds of joins
     and for keys of objects, which have no type.
     """
-    _arguments.require_join(how, None, nulls_equal)
-    pairs = _arguments.pairs_of(on, left_on, right_on)
-    if how not in _KINDS or not pairs:
-        raise UsageError(f"how must be one of {', '.join(_KINDS)}, with keys: {how}")
+    pairs, given = _arguments.worker_join(on, left_on, right_on, how, nulls_equal, options)
     if npartitions is not None:
         npartitions = _arguments.whole_number("npartitions", npartitions, 1)
-    given = _arguments.worker_options(options)
     _require_columns("left", left, [a for a, _ in pairs])
     _require_columns("right", right, [b for _, b in pairs])
     wanted = npartitions or max(left.npartitions, right.npartitions)
@@ -165,15 +152,15 @@ def _mapped(rows: Any, function: Any, made: pandas.DataFrame, arguments: dict[st
 
 
 def _grouped(rows: pandas.DataFrame, meta: Any, options: Any, keys: list[str], named: dict[str, Any]) -> pandas.DataFrame:
-    return _pandas(_engine(options).group_by(_arrow(rows, meta), keys).agg(**named))
+    return _pandas(worker_engine(options).group_by(_arrow(rows, meta), keys).agg(**named))
 
 
 def _partial(rows: pandas.DataFrame, both: Partial, meta: Any, options: Any) -> pandas.DataFrame:
-    return _pandas(both.group(_arrow(rows, meta), engine=_engine(options)))
+    return _pandas(both.group(_arrow(rows, meta), engine=worker_engine(options)))
 
 
 def _finished(groups: pandas.DataFrame, both: Partial, groups_meta: Any, meta: Any, options: Any) -> pandas.DataFrame:
-    return _pandas(both.finish(both.merge([_arrow(groups, groups_meta)], engine=_engine(options)), _arrow(meta)))
+    return _pandas(both.finish(both.merge([_arrow(groups, groups_meta)], engine=worker_engine(options)), _arrow(meta)))
 
 
 def group_by(rows: Any, keys: Names, *, options: Optional[Mapping[str, Any]] = None) -> GroupBy:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import sys
 import threading
 from typing import TYPE_CHECKING, Any, List, Mapping, NamedTuple, Optional, Sequence, Union
@@ -497,3 +498,9 @@ class Engine:
 
 #: The engine of the calls of this module.
 default_engine = Engine()
+
+
+@functools.lru_cache(maxsize=8)
+def worker_engine(options: tuple[tuple[str, Any], ...]) -> Engine:
+    """The engine of a worker of Dask or Ray: engines stay where they are."""
+    return Engine(**dict(options))

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import threading
-from typing import Any, Callable, Iterable, Mapping, Optional, Union
+from typing import Any, Callable, Iterable, Iterator, Mapping, Optional, Union
 
 from ._arguments import Names, optional_names, wrong
 from .errors import ColumnNotFoundError, InvalidInputError, OutOfMemoryError, UsageError
@@ -70,6 +71,18 @@ def _format(path: File) -> str:
     return _FORMATS[suffix]
 
 
+@contextlib.contextmanager
+def _reading(path: str) -> Iterator[None]:
+    """Turns what pyarrow says of a file that it cannot read into the error that names it."""
+    pyarrow = _pyarrow()
+    try:
+        yield
+    except pyarrow.ArrowMemoryError as error:
+        raise OutOfMemoryError(f"{path} does not fit into memory", (str(error),)) from error
+    except pyarrow.ArrowInvalid as error:
+        raise InvalidInputError(f"{path} cannot be read", (str(error),)) from error
+
+
 class Scan:
     """Files that are read when a call needs their rows, and of them the columns that it needs: see `garuda.scan`."""
 
@@ -85,11 +98,8 @@ class Scan:
 
     def _dataset(self) -> Any:
         pyarrow = _pyarrow(".dataset")
-
-        try:
+        with _reading(self.paths[0]):
             return pyarrow.dataset.dataset(self.paths, format=self.format)
-        except pyarrow.ArrowInvalid as error:
-            raise InvalidInputError(f"{self.paths[0]} cannot be read", (str(error),)) from error
 
     @property
     def column_names(self) -> list[str]:
@@ -102,6 +112,7 @@ class Scan:
         _require_columns(self.columns, dataset.schema.names)
         known = dataset.schema.names if self.columns is None else self.columns
         wanted = known if columns is None else [name for name in known if name in columns]
+
         def read(stopped: threading.Event) -> Any:
             scanner = dataset.scanner(columns=wanted)
             batches = []
@@ -111,12 +122,8 @@ class Scan:
                 batches.append(batch)
             return pyarrow.Table.from_batches(batches, scanner.projected_schema)
 
-        try:
+        with _reading(self.paths[0]):
             return _interruptible(read)
-        except pyarrow.ArrowMemoryError as error:
-            raise OutOfMemoryError(f"{self.paths[0]} does not fit into memory", (str(error),)) from error
-        except pyarrow.ArrowInvalid as error:
-            raise InvalidInputError(f"{self.paths[0]} cannot be read", (str(error),)) from error
 
     def read(self) -> Table:
         """Reads all rows into a table."""
@@ -146,25 +153,19 @@ def read_parquet(path: File, *, columns: Optional[Names] = None, **options: Any)
     """Reads a Parquet file; `options` are those of `pyarrow.parquet.read_table`."""
     pyarrow = _pyarrow(".parquet")
     wanted, path = optional_names("columns", columns), _path(path)
-
-    try:
+    with _reading(path):
         if wanted is not None and os.path.isfile(path):
             there = pyarrow.parquet.read_schema(path).names
             _require_columns([name.partition(".")[0] for name in wanted], there)  # parts of structs
         return table(_interruptible(lambda _: pyarrow.parquet.read_table(path, columns=wanted, **options)))
-    except pyarrow.ArrowInvalid as error:
-        raise InvalidInputError(f"{path} cannot be read", (str(error),)) from error
 
 
 def read_ipc(path: File, *, columns: Optional[Names] = None) -> Table:
     """Reads an Arrow IPC file; columns that are not compressed stay in the file's pages and are not copied."""
     pyarrow = _pyarrow(".ipc")
     wanted, path = optional_names("columns", columns), _path(path)
-
-    try:
+    with _reading(path):
         rows = _interruptible(lambda _: pyarrow.ipc.open_file(pyarrow.memory_map(path)).read_all())
-    except pyarrow.ArrowInvalid as error:
-        raise InvalidInputError(f"{path} cannot be read", (str(error),)) from error
     _require_columns(wanted, rows.column_names)
     return table(rows if wanted is None else rows.select(wanted))
 
@@ -174,8 +175,5 @@ def read_csv(path: File, **options: Any) -> Table:
     of the garuda command."""
     pyarrow = _pyarrow(".csv")
     path = _path(path)
-
-    try:
+    with _reading(path):
         return table(_interruptible(lambda _: pyarrow.csv.read_csv(path, **options)))
-    except pyarrow.ArrowInvalid as error:
-        raise InvalidInputError(f"{path} cannot be read", (str(error),)) from error

@@ -232,7 +232,7 @@ class _Run:
         return _Stopped()
 
     def _finish(self, root: int) -> None:
-        """What is left to do is done here, too, unless Polars does not take it back."""
+        """The rest of the plan is run here, too, unless Polars does not take it back."""
         if root in self.plan.ready:
             self.plan.replace(root, self.plan.ready[root])
         elif self._rest is None:

@@ -6,7 +6,6 @@
 
 from __future__ import annotations
 
-import functools
 from typing import Any, Mapping, Optional
 
 import numpy
@@ -17,17 +16,9 @@ import ray.data
 from . import _arguments
 from ._arguments import Aggregate, Names, On
 from ._key_hashes import key_hashes
-from .engine import Engine
+from .engine import worker_engine
 from .errors import ColumnNotFoundError, UsageError
 from .partial import Partial, refuse_order
-
-_KINDS = ("inner", "left", "right", "full", "semi", "anti")
-
-
-@functools.lru_cache(maxsize=8)
-def _engine(options: tuple[tuple[str, Any], ...]) -> Engine:
-    """The worker's engine: engines stay where they are."""
-    return Engine(**dict(options))
 
 
 def _require_dataset(argument: str, rows: Any) -> None:
@@ -98,22 +89,22 @@ def _divided(rows: pyarrow.Table, schema: Optional[pyarrow.Schema], keys: list[s
 @ray.remote
 def _joined(options: Any, how: dict[str, Any], lefts: int, *blocks: pyarrow.Table) -> pyarrow.Table:
     sides = [pyarrow.concat_tables(side) for side in (blocks[:lefts], blocks[lefts:])]
-    return _engine(options).join(*sides, **how).to_arrow()
+    return worker_engine(options).join(*sides, **how).to_arrow()
 
 
 @ray.remote
 def _grouped(options: Any, keys: list[str], named: dict[str, Any], *blocks: pyarrow.Table) -> pyarrow.Table:
-    return _engine(options).group_by(pyarrow.concat_tables(blocks), keys).agg(**named).to_arrow()
+    return worker_engine(options).group_by(pyarrow.concat_tables(blocks), keys).agg(**named).to_arrow()
 
 
 @ray.remote
 def _partial(options: Any, both: Partial, schema: pyarrow.Schema, rows: pyarrow.Table) -> pyarrow.Table:
-    return both.group(_in_common(rows, schema), engine=_engine(options)).to_arrow()
+    return both.group(_in_common(rows, schema), engine=worker_engine(options)).to_arrow()
 
 
 @ray.remote
 def _finished(options: Any, both: Partial, schema: pyarrow.Schema, *groups: pyarrow.Table) -> pyarrow.Table:
-    merged = both.merge(groups, engine=_engine(options))
+    merged = both.merge(groups, engine=worker_engine(options))
     return both.finish(merged, schema.empty_table()).to_arrow()
 
 
@@ -144,14 +135,10 @@ def join(
     `options`: those of `garuda.Engine`, for each worker. Rows are in no order. Raises UsageError for other kinds of
     joins and for blocks whose columns have no common type.
     """
-    _arguments.require_join(how, None, nulls_equal)
-    pairs = _arguments.pairs_of(on, left_on, right_on)
-    if how not in _KINDS or not pairs:
-        raise UsageError(f"how must be one of {', '.join(_KINDS)}, with keys: {how}")
+    pairs, given = _arguments.worker_join(on, left_on, right_on, how, nulls_equal, options)
     if parts is not None:
         parts = _arguments.whole_number("parts", parts, 1)
-    given = _arguments.worker_options(options)
-    engine = _engine(given)  # raises what is wrong with them
+    engine = worker_engine(given)  # raises what is wrong with them
     _require_dataset("left", left)
     _require_dataset("right", right)
     lefts, left_schema = _blocks("left", left, [a for a, _ in pairs])
@@ -171,7 +158,7 @@ class GroupBy:
         self._rows = rows
         self._keys = keys
         self._options = _arguments.worker_options(options)
-        _engine(self._options)  # raises what is wrong with them
+        worker_engine(self._options)  # raises what is wrong with them
 
     def agg(self, *, parts: int = 1, **named: Aggregate) -> ray.data.Dataset:
         """Gives the groups of `garuda.GroupBy.agg` in `parts` blocks; without keys in one. Aggregates that merge (counts,
