@@ -18,7 +18,7 @@ endif()
 
 add_library(garuda_options INTERFACE)
 target_compile_options(garuda_options INTERFACE -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wno-sign-conversion)
-# What a failed assertion names is the file in this tree, wherever the tree lies.
+# A failed assertion names the file in this tree, wherever the tree lies.
 target_compile_options(garuda_options INTERFACE $<$<COMPILE_LANGUAGE:CXX>:-fmacro-prefix-map=${PROJECT_SOURCE_DIR}/=>)
 # A multiplication and an addition round twice, on every machine: compilers fuse them where the target has instructions
 # for it, as arm64 and AVX-512 do.
@@ -39,14 +39,14 @@ endif()
 # The command reads arguments and writes text: nothing in it is in a loop over rows, and -O3 takes twice the time.
 # -Og is a quarter faster to compile than -O1.
 set(garuda_command_options $<$<CONFIG:Release>:-Og>)
-# What tests are compiled with. Linked behind garuda_options: the last option counts.
+# Tests are compiled with these. Linked behind garuda_options: the last option counts.
 add_library(garuda_test_options INTERFACE)
 if(GARUDA_SANITIZE)
   # The tests' own code is not what is sanitized: most of its build time would go into its instrumentation.
   # AddressSanitizer stays, which knows the containers that tests and libraries share.
   target_compile_options(garuda_test_options INTERFACE -O0 -fno-sanitize=undefined)
 else()
-  # What is to be fast lies in the libraries; full optimisation of gtest's macros is half of a release build's time.
+  # The code that is to be fast lies in the libraries; full optimisation of gtest's macros is half of a release build's time.
   target_compile_options(garuda_test_options INTERFACE -Og)
 endif()
 

@@ -1,6 +1,6 @@
 # Declares tests, one ctest entry for each process: a suite that needs Vulkan has one entry per driver.
 #
-# What a test sees in its environment:
+# A test sees in its environment:
 #   VK_ICD_FILENAMES, VK_DRIVER_FILES  the driver of this entry, and no other
 #   GARUDA_TEST_DRIVER                 its name: lavapipe, swiftshader, nodevice, lavapipe-16, radv-FAMILY,
 #                                      radv-FAMILY-wave32, profile-NAME, cuda (no Vulkan driver, but the CUDA plug-in)
@@ -225,7 +225,7 @@ function(garuda_add_test)
       endif()
       continue()
     endif()
-    # What takes longest starts first, so that no core waits for the last entry.
+    # The slowest entry starts first, so that no core waits for the last entry.
     set(cost ${arg_TIMEOUT})
     if(driver STREQUAL swiftshader)
       math(EXPR cost "2 * ${cost}")
