@@ -93,7 +93,6 @@ Result<Ticket> Timeline::submit(std::span<VkCommandBuffer const> commands, std::
 
 Result<void> Timeline::wait(Ticket ticket, WaitOptions const& options) const {
   if (ticket.semaphore == VK_NULL_HANDLE) return {};
-  using Clock = std::chrono::steady_clock;
   auto const started = Clock::now();
   bool const polls = options.cancelled != nullptr || options.timeout.has_value();
   std::uint64_t const interval = polls ? static_cast<std::uint64_t>(kPollInterval.count()) : UINT64_MAX;
