@@ -7,6 +7,8 @@
 #include <utility>
 #include <vector>
 
+#include "core/nested/nested_type.hpp"
+#include "operators/query/bind.hpp"
 #include "operators/substrait/field_numbers.hpp"
 #include "operators/substrait/relation.hpp"
 
@@ -58,6 +60,37 @@ Result<Root> read_root(Message const& plan) {
   return Root{std::move(relation), std::move(names)};
 }
 
+/// The number of names that the fields inside a type have in a list of names, which goes into structs first.
+std::size_t count_inner_names(NestedType const& type) {
+  std::size_t names = 0;
+  for (auto const& child : type.children) names += count_inner_names(child);
+  // The two columns of a map have no names in Substrait, though a struct holds them.
+  if (type.format == "+m") names -= type.children.front().children.size();
+  return type.format == "+s" ? names + type.children.size() : names;
+}
+
+/// The names of the columns of a relation, without those of the fields inside them, which types have.
+Result<std::vector<std::string_view>> column_names(Root const& root, Relation const& relation) {
+  auto const wrong_number = [&] {
+    return fail(ErrorCode::invalid_input,
+                fmt::format("the root of the plan has {} names for {} fields, of which there is at least one",
+                            root.names.size(), relation.fields.size()));
+  };
+  if (root.names.empty() || root.names.size() < relation.fields.size()) return wrong_number();
+  if (root.names.size() == relation.fields.size()) return root.names;
+  GARUDA_TRY_ASSIGN(auto const bound, query::bind(relation.query));
+  std::vector<std::string_view> names;
+  std::size_t next = 0;
+  for (auto const field : relation.fields) {
+    if (next >= root.names.size()) return wrong_number();
+    names.push_back(root.names[next]);
+    auto const& nested = bound.schema[field].type.nested;
+    next += 1 + (nested == nullptr ? 0 : count_inner_names(*nested));
+  }
+  if (next != root.names.size()) return wrong_number();
+  return names;
+}
+
 }  // namespace
 
 Result<std::string> function_name(PlanContext const& context, std::uint64_t anchor) {
@@ -73,13 +106,9 @@ Result<Query> read_plan(std::span<std::byte const> plan, std::span<NamedTable co
   GARUDA_TRY(read_functions(message, context));
   GARUDA_TRY_ASSIGN(auto const root, read_root(message));
   GARUDA_TRY_ASSIGN(auto const relation, read_relation(root.relation, context));
-  if (relation.fields.size() != root.names.size() || root.names.empty())
-    return fail(ErrorCode::invalid_input,
-                fmt::format("the root of the plan has {} names for {} fields, of which there is at least one",
-                            root.names.size(), relation.fields.size()));
+  GARUDA_TRY_ASSIGN(auto const names, column_names(root, relation));
   std::vector<NamedExpression> columns;
-  for (std::size_t f = 0; f < root.names.size(); ++f)
-    columns.push_back({std::string(root.names[f]), column(relation.fields[f])});
+  for (std::size_t f = 0; f < names.size(); ++f) columns.push_back({std::string(names[f]), column(relation.fields[f])});
   return relation.query.project(std::move(columns));
 }
 

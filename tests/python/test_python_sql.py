@@ -203,6 +203,50 @@ def test_sizes_around_blocks(size: int) -> None:
         assert_same(found, by_duckdb(query, {"n": rows, "p": PARTS}), "order by" in query)
 
 
+COLUMNS = {
+    "bools": pyarrow.array([True, None, False]),
+    "bytes": pyarrow.array([-128, None, 127], pyarrow.int8()),
+    "longs": pyarrow.array([-(2**63), None, 2**63 - 1], pyarrow.int64()),
+    "ulongs": pyarrow.array([0, None, 2**64 - 1], pyarrow.uint64()),
+    "floats": pyarrow.array([1.5, None, math.inf], pyarrow.float32()),
+    "texts": pyarrow.array(["", None, "ä€𝄞"]),
+    "views": pyarrow.array(["", None, "a string of more than twelve bytes"], pyarrow.string_view()),
+    "binaries": pyarrow.array([b"", None, b"\x00\xff"]),
+    "fixed": pyarrow.array([b"abcd", None, b"\x00\x01\x02\x03"], pyarrow.binary(4)),
+    "millis": pyarrow.array([0, None, 86_400_000], pyarrow.date64()),
+    "clock": pyarrow.array([0, None, 86_399_999_999], pyarrow.time64("us")),
+    "stamps": pyarrow.array([0, None, -1], pyarrow.timestamp("ns")),
+    "zoned": pyarrow.array([0, None, 10**9], pyarrow.timestamp("s", "Europe/Berlin")),
+    "wide": pyarrow.array([decimal.Decimal("-" + "9" * 38), None, decimal.Decimal(1)], pyarrow.decimal128(38, 0)),
+    "narrow": pyarrow.array([decimal.Decimal("-1.25"), None, decimal.Decimal("0.01")], pyarrow.decimal32(5, 2)),
+    "words": pyarrow.array(["a", None, "b"]).dictionary_encode(),
+}
+NESTED = {
+    "lists": pyarrow.array([[1], None, []]),
+    "structs": pyarrow.array([{"x": 1, "y": [{"z": 2}]}, None, {"x": 2, "y": None}]),
+    "maps": pyarrow.array([[("a", 1)], None, []], pyarrow.map_(pyarrow.string(), pyarrow.int32())),
+}
+
+
+@pytest.mark.parametrize("name", COLUMNS)
+def test_columns_of_every_type(name: str) -> None:
+    rows = pyarrow.table({"id": [1, 2, 3], "x": COLUMNS[name]})
+    run = lambda query: garuda.sql(query, rows=rows, path="cpu").to_arrow().to_pydict()  # noqa: E731
+    assert run("select x from rows") == {"x": rows["x"].to_pylist()}
+    assert run("select id from rows where x is null") == {"id": [2]}
+    assert run("select count(*) as n, count(distinct x) as d from (select x, count(*) as c from rows group by x)") == {"n": [3], "d": [2]}
+    assert sorted(run("select a.id from rows a join rows b on a.x = b.x")["id"]) == [1, 3]
+    assert run("select case when id = 3 then x end as c from rows") == {"c": [None, None, rows["x"].to_pylist()[2]]}
+    assert run("select id from rows order by x nulls first limit 1") == {"id": [2]}
+
+
+def test_nested_columns_ride_along() -> None:
+    rows = pyarrow.table({"id": [1, 2, 3], **NESTED})
+    found = garuda.sql("select structs, id as number, maps, lists from rows where id <> 2", path="cpu")
+    assert found.column_names == ["structs", "number", "maps", "lists"]
+    assert found.to_arrow()["structs"].to_pylist() == [NESTED["structs"][i].as_py() for i in (0, 2)]
+
+
 def test_tables_come_by_name(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     polars.DataFrame({"k": [1, 2]}).write_parquet("part-1.parquet")
