@@ -11,6 +11,8 @@ from .errors import UsageError
 Find = Callable[[str], Any]
 
 _PLACE = re.compile(r"at Line: (\d+), Column: (\d+)")
+#: Names in DataFusion's errors that say no place.
+_NAMED = re.compile(r"No field named (?:\S*\.)?\"?([^\s\".]+)|Invalid function '([^']+)'|unqualified field (\S+)")
 _NULL_AWARE = re.compile(r"^\s*LeftAnti Join: .*\bnull_aware$", re.MULTILINE)
 _NOT_IN = re.compile(r"\bNOT\b.*\bIN \(<subquery>\)")
 
@@ -92,12 +94,29 @@ def _queried(datafusion: Any, context: Any, query: str) -> Any:
 
 def _refused(query: str, error: Exception) -> UsageError:
     text = str(error).strip()
-    place = _PLACE.search(text)
+    place = _place(query, text)
     if place is None:
         return UsageError("DataFusion does not plan this query", (text,))
-    lines = query.splitlines() or [""]
-    line = min(int(place.group(1)), len(lines)) - 1
-    return UsageError("DataFusion does not read this query", (f"{text}\n{lines[line]}\n{' ' * (int(place.group(2)) - 1)}^",))
+    line, column = place
+    shown = (query.splitlines() or [""])[line]
+    return UsageError("DataFusion does not plan this query", (f"{text}\n{shown}\n{' ' * column}^",))
+
+
+def _place(query: str, text: str) -> Optional[tuple[int, int]]:
+    """Line and column, from 0 on, of what an error of DataFusion is about; None: it says no place, and no name that the
+    query has once."""
+    said = _PLACE.search(text)
+    if said is not None:
+        return min(int(said.group(1)), len(query.splitlines()) or 1) - 1, int(said.group(2)) - 1
+    named = _NAMED.search(text)
+    if named is None:
+        return None
+    name = next(group for group in named.groups() if group)
+    found = list(re.finditer(rf"(?<!\w){re.escape(name)}(?!\w)", query, re.IGNORECASE))
+    if len(found) != 1:
+        return None
+    before = query[: found[0].start()]
+    return before.count("\n"), len(before) - before.rfind("\n") - 1
 
 
 def table_names(query: str) -> list[str]:

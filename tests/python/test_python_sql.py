@@ -287,7 +287,7 @@ def test_engines_have_options_of_their_own() -> None:
 
 
 REFUSED = {
-    "selec 1": "does not read",
+    "selec 1": "does not plan",
     "select x from": "Expected: identifier",
     "select y from t": "No field named y",
     "select nothing(x) from t": "nothing",
@@ -308,12 +308,21 @@ def test_what_cannot_run_is_named(query: str) -> None:
     assert REFUSED[query] in str(refused.value)
 
 
-def test_the_place_of_an_error_is_shown() -> None:
+PLACES = {
+    "select x\nfrom t wher x > 1 1": 12,
+    "select x from t\nwhere  missing = 1": 7,
+    "select\n  nothing(x) from t": 2,
+    "select t.other from t": 9,
+}
+
+
+@pytest.mark.parametrize("query", PLACES)
+def test_the_place_of_an_error_is_shown(query: str) -> None:
     with pytest.raises(garuda.UsageError) as refused:
-        garuda.sql("select x\nfrom t wher x > 1 1", t={"x": [1]})
+        garuda.sql(query, t={"x": [1]})
     line, caret = str(refused.value).splitlines()[-2:]
-    assert line.startswith("from t")
-    assert caret.strip() == "^"
+    assert line in query.splitlines()
+    assert caret == " " * PLACES[query] + "^"
 
 
 def test_without_datafusion_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
