@@ -28,7 +28,7 @@ struct FakeDevice {
     auto& subgroup = traits.subgroup;
     subgroup.size = subgroup.min_size = subgroup.max_size = 32;
     subgroup.stages.compute = subgroup.basic = subgroup.vote = subgroup.arithmetic = subgroup.ballot = true;
-    traits.formats.fill({true, true, true, true, true});
+    traits.formats.fill({true, true, true, true});
     traits.limits.max_image_2d = traits.limits.max_framebuffer_width = traits.limits.max_framebuffer_height = 16'384;
     traits.limits.max_viewport = {16'384, 16'384};
     traits.limits.max_image_array_layers = 2048;

@@ -33,7 +33,7 @@ inline DeviceTraits usable_traits(std::string name, DeviceType type) {
   traits.features.synchronization2 = true;
   traits.features.maintenance4 = true;
   traits.features.timeline_semaphore = true;
-  for (FormatSupport& format : traits.formats) format = {true, true, true, true, true};
+  for (FormatSupport& format : traits.formats) format = {true, true, true, true};
   traits.queue_families = {
       {.index = 0, .count = 1, .graphics = true, .compute = true, .transfer = true, .timestamp_valid_bits = 64}};
   traits.heaps = {{std::uint64_t{8} << 30, true}};
