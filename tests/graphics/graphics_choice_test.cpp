@@ -17,7 +17,7 @@ vk::DeviceTraits capable_device() {
   traits.limits.max_storage_buffer_range = std::uint64_t{128} << 20;
   traits.limits.max_memory_allocation_size = std::uint64_t{2} << 30;
   traits.limits.max_workgroup_invocations = 1'024;
-  for (auto& format : traits.formats) format = {true, true, true, true, true};
+  for (auto& format : traits.formats) format = {true, true, true, true};
   return traits;
 }
 
