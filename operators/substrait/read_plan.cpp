@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "core/nested/nested_type.hpp"
+#include "core/nested/nested_layout.hpp"
 #include "operators/query/bind.hpp"
 #include "operators/substrait/field_numbers.hpp"
 #include "operators/substrait/relation.hpp"
