@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "core/type_rows.hpp"
 #include "expr/columns.hpp"
 #include "expr/dictionary_parts.hpp"
 #include "expr/evaluator.hpp"

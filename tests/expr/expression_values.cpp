@@ -65,6 +65,7 @@ std::vector<std::string> values_of(Program const& program, std::vector<ValueColu
 int print_values() {
   auto const columns = value_columns(kRows);
   std::vector<DataType> types;
+  types.reserve(columns.size());
   for (auto const& column : columns) types.push_back(column.type);
   for (auto const& column : columns) {
     fmt::print("column\t{}\t{}\n", column.name, column.sql_type);

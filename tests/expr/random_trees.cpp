@@ -13,9 +13,9 @@ namespace {
 
 using testing::value_of;
 
-DataType const kTruth{TypeId::boolean};
-DataType const kWhole{TypeId::int64};
-DataType const kString{TypeId::utf8};
+DataType const truth_type{TypeId::boolean};
+DataType const whole_type{TypeId::int64};
+DataType const string_type{TypeId::utf8};
 
 bool is_plain(DataType const& type) { return !is_text(type.id) && type_row(type.id).family != TypeFamily::temporal; }
 bool is_any(DataType const&) { return true; }
@@ -38,8 +38,8 @@ std::vector<Expression> list(Expression a, Expression b, Expression c) {
   return made;
 }
 
-Expression whole(std::int64_t value) { return value_of(constant(value, kWhole)); }
-Expression string(std::string value) { return value_of(constant(std::move(value), kString)); }
+Expression whole(std::int64_t value) { return value_of(constant(value, whole_type)); }
+Expression string(std::string value) { return value_of(constant(std::move(value), string_type)); }
 
 }  // namespace
 
@@ -70,7 +70,7 @@ Expression Trees::of(DataType const& type, int depth) {
   if (is_text(type.id)) return text(depth - 1);
   if (is_moment(type)) return moment(type, depth - 1);
   if (below(4) == 0) return value_of(cast(of(type_where(is_plain), depth - 1), type, failure()));
-  if (below(8) == 0 && !is_float(type)) return value_of(cast(of(kString, depth - 1), type, failure()));
+  if (below(8) == 0 && !is_float(type)) return value_of(cast(of(string_type, depth - 1), type, failure()));
   if (is_decimal_type(type)) return decimal(type, depth - 1);
   if (type.id == TypeId::int64 && below(2) == 0) return integer(type, depth - 1);
   return number(type, depth - 1);
@@ -83,7 +83,8 @@ DataType Trees::type_where(bool (*holds)(DataType const&)) {
 
 Expression Trees::choice(DataType const& type, int depth) {
   auto const which = below(4);
-  if (which == 0) return value_of(call(Function::select, list(of(kTruth, depth), of(type, depth), of(type, depth))));
+  if (which == 0)
+    return value_of(call(Function::select, list(of(truth_type, depth), of(type, depth), of(type, depth))));
   auto const function = which == 1 ? Function::coalesce : which == 2 ? Function::least : Function::greatest;
   auto arguments = list(of(type, depth), of(type, depth));
   if (below(2) == 0) arguments.push_back(of(type, depth));
@@ -92,11 +93,12 @@ Expression Trees::choice(DataType const& type, int depth) {
 
 Expression Trees::boolean(int depth) {
   auto const which = below(11);
-  if (which == 0) return value_of(call(Function::negate, list(of(kTruth, depth))));
+  if (which == 0) return value_of(call(Function::negate, list(of(truth_type, depth))));
   if (which == 1) return value_of(call(Function::is_null, list(of(type_where(is_any), depth))));
-  if (which == 2) return value_of(call(Function::is_true, list(of(kTruth, depth))));
+  if (which == 2) return value_of(call(Function::is_true, list(of(truth_type, depth))));
   if (which < 5)
-    return value_of(call(which == 3 ? Function::all : Function::any, list(of(kTruth, depth), of(kTruth, depth))));
+    return value_of(
+        call(which == 3 ? Function::all : Function::any, list(of(truth_type, depth), of(truth_type, depth))));
   if (which == 5) {
     auto const& type = type_where(is_any);
     auto arguments = list(of(type, depth));
@@ -105,7 +107,7 @@ Expression Trees::boolean(int depth) {
   }
   if (which == 6) {
     auto const function = static_cast<Function>(static_cast<std::size_t>(Function::starts_with) + below(3));
-    return value_of(call(function, list(of(kString, depth), of(kString, depth))));
+    return value_of(call(function, list(of(string_type, depth), of(string_type, depth))));
   }
   if (which == 7) {
     auto const* const patterns = U"%_ab!Ä1";
@@ -116,7 +118,7 @@ Expression Trees::boolean(int depth) {
                              : patterns[below(7)] == U'Ä' ? "Ä"
                              : below(2) == 0              ? "a"
                                                           : "b");
-    auto arguments = list(of(kString, depth), string(below(4) == 0 ? "!%" + pattern : pattern));
+    auto arguments = list(of(string_type, depth), string(below(4) == 0 ? "!%" + pattern : pattern));
     if (below(2) == 0) arguments.push_back(string("!"));
     return value_of(call(Function::like, std::move(arguments)));
   }
@@ -128,7 +130,7 @@ Expression Trees::boolean(int depth) {
 /// Lengths and fields.
 Expression Trees::integer(DataType const&, int depth) {
   if (below(2) == 0)
-    return value_of(call(below(2) == 0 ? Function::length : Function::octet_length, list(of(kString, depth))));
+    return value_of(call(below(2) == 0 ? Function::length : Function::octet_length, list(of(string_type, depth))));
   auto const field = static_cast<TimeField>(below(static_cast<std::size_t>(TimeField::epoch)));
   return value_of(extract(field, of(type_where(is_moment), depth)));
 }
@@ -152,35 +154,36 @@ Expression Trees::decimal(DataType const& type, int depth) {
 
 Expression Trees::text(int depth) {
   auto const which = below(6);
-  if (which == 0) return value_of(call(below(2) == 0 ? Function::upper : Function::lower, list(of(kString, depth))));
+  if (which == 0)
+    return value_of(call(below(2) == 0 ? Function::upper : Function::lower, list(of(string_type, depth))));
   if (which == 1) {
     auto const function = static_cast<Function>(static_cast<std::size_t>(Function::trim) + below(3));
-    auto arguments = list(of(kString, depth));
-    if (below(2) == 0) arguments.push_back(below(2) == 0 ? of(kString, depth) : string("aÄ "));
+    auto arguments = list(of(string_type, depth));
+    if (below(2) == 0) arguments.push_back(below(2) == 0 ? of(string_type, depth) : string("aÄ "));
     return value_of(call(function, std::move(arguments)));
   }
   if (which == 2) {
-    auto arguments =
-        list(of(kString, depth), below(2) == 0 ? whole(static_cast<std::int64_t>(below(9)) - 3) : of(kWhole, depth));
+    auto arguments = list(of(string_type, depth),
+                          below(2) == 0 ? whole(static_cast<std::int64_t>(below(9)) - 3) : of(whole_type, depth));
     if (below(2) == 0)
-      arguments.push_back(below(2) == 0 ? whole(static_cast<std::int64_t>(below(6))) : of(kWhole, depth));
+      arguments.push_back(below(2) == 0 ? whole(static_cast<std::int64_t>(below(6))) : of(whole_type, depth));
     return value_of(call(Function::substring, std::move(arguments), failure()));
   }
   if (which < 5) {
-    auto arguments = list(of(kString, depth), of(kString, depth));
-    if (below(4) == 0) arguments.push_back(of(kString, depth));
+    auto arguments = list(of(string_type, depth), of(string_type, depth));
+    if (below(4) == 0) arguments.push_back(of(string_type, depth));
     return value_of(call(Function::concat, std::move(arguments)));
   }
   auto type = type_where(is_any);
   while (is_float(type)) type = type_where(is_any);
-  return value_of(cast(of(type, depth), kString));
+  return value_of(cast(of(type, depth), string_type));
 }
 
 Expression Trees::moment(DataType const& type, int depth) {
   auto const which = below(4);
   auto const on_failure = failure();
   if (which == 0) return value_of(cast(of(type_where(is_moment), depth), type, on_failure));
-  if (which == 1) return value_of(cast(of(kString, depth), type, on_failure));
+  if (which == 1) return value_of(cast(of(string_type, depth), type, on_failure));
   if (which == 2) {
     TimeField const fields[] = {TimeField::year,        TimeField::quarter,     TimeField::month,     TimeField::week,
                                 TimeField::day,         TimeField::hour,        TimeField::minute,    TimeField::second,

@@ -89,7 +89,7 @@ Digits quotient_of(Digits a, Digits b, Digits& rest) {
   return trimmed_digits(quotient);
 }
 
-Digits one_more(Digits value) { return combine_magnitudes(value, digits_of(1), 1); }
+Digits one_more(Digits const& value) { return combine_magnitudes(value, digits_of(1), 1); }
 
 /// a / b rounded to a whole number, halves away from zero.
 Digits rounded_quotient(Digits const& a, Digits const& b) {

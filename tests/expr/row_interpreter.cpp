@@ -241,7 +241,7 @@ Cell Interpreter::value(Expression const& expression) const {
     default:
       break;
   }
-  auto const first = value(arguments[0]);
+  auto first = value(arguments[0]);
   switch (expression.function) {
     case Function::all:
       if (!first.is_null && first.integer == 0) return first;
@@ -297,7 +297,7 @@ Cell Interpreter::chosen(Expression const& expression) const {
 
 Cell Interpreter::is_in(Expression const& expression) const {
   auto const& arguments = expression.arguments;
-  auto const cell = value(arguments[0]);
+  auto cell = value(arguments[0]);
   if (cell.is_null) return cell;
   Cell result{false, 0, 0};
   for (std::size_t i = 1; i < arguments.size(); ++i) {

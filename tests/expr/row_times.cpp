@@ -197,7 +197,7 @@ std::optional<Int128> read_time_digits(std::string const& text, DataType const& 
   if (number(4) > 23 || number(5) > 59 || number(6) > 59 || number(10) > 23 || number(11) > 59) return std::nullopt;
   auto const fraction = found[7].matched ? std::stoi((found[7].str() + "000000").substr(0, 6)) : 0;
   auto const ahead = (Int128{number(10)} * 60 + number(11)) * (found[9] == "-" ? -60 : 60);
-  auto const seconds = Int128{number(4)} * 3'600 + number(5) * 60 + number(6) - ahead;
+  auto const seconds = Int128{number(4)} * 3'600 + Int128{number(5)} * 60 + number(6) - ahead;
   return stored(days_to(day) * kDayMicroseconds + seconds * 1'000'000 + fraction, type);
 }
 

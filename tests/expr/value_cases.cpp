@@ -16,9 +16,9 @@ using reference::timed;
 using reference::typed;
 using testing::value_of;
 
-DataType const kBigint{TypeId::int64};
-DataType const kVarchar{TypeId::utf8};
-DataType const kDouble{TypeId::float64};
+DataType const bigint_type{TypeId::int64};
+DataType const varchar_type{TypeId::utf8};
+DataType const double_type{TypeId::float64};
 
 /// The cases of one subject after the other.
 class Cases {
@@ -43,8 +43,8 @@ class Cases {
     auto const found = std::ranges::find(columns_, name, &ValueColumn::name);
     return column(static_cast<std::size_t>(found - columns_.begin()), found->type, name);
   }
-  static Expression whole(std::int64_t value) { return value_of(constant(value, kBigint)); }
-  static Expression text(std::string value) { return value_of(constant(std::move(value), kVarchar)); }
+  static Expression whole(std::int64_t value) { return value_of(constant(value, bigint_type)); }
+  static Expression text(std::string value) { return value_of(constant(std::move(value), varchar_type)); }
 
   void add(std::string sql, Result<Expression> expression) {
     if (!expression) throw std::runtime_error(sql + ": " + expression.error().describe());
@@ -252,7 +252,7 @@ class Cases {
 
   void add_number_casts() {
     std::pair<std::string, DataType> const integers[] = {{"tinyint", {TypeId::int8}},    {"smallint", {TypeId::int16}},
-                                                         {"integer", {TypeId::int32}},   {"bigint", kBigint},
+                                                         {"integer", {TypeId::int32}},   {"bigint", bigint_type},
                                                          {"uinteger", {TypeId::uint32}}, {"ubigint", {TypeId::uint64}}};
     for (auto const& [sql_type, type] : integers) {
       for (auto const* const name : {"i1", "l1", "s1", "u1", "b1", "n1"})
@@ -262,7 +262,7 @@ class Cases {
       add(fmt::format("try_cast(trunc(q1) as {})", sql_type), cast(col("q1"), type, OnFailure::null));
     }
     for (auto const* const name : {"i1", "l1", "u1", "p1", "q1", "f1", "d1"}) {
-      add_cast(name, "double", kDouble);
+      add_cast(name, "double", double_type);
       if (*name != 'd') add_cast(name, "float", {TypeId::float32});
       if (*name != 'f' && *name != 'd') add_cast(name, "boolean", {TypeId::boolean});
     }
@@ -281,7 +281,7 @@ class Cases {
 
   void add_text_casts() {
     for (auto const* const name : {"b1", "i1", "l1", "u1", "d1", "f1", "p1", "q1", "w1", "k1"})
-      add(fmt::format("{}::varchar", name), cast(col(name), kVarchar));
+      add(fmt::format("{}::varchar", name), cast(col(name), varchar_type));
     // Years before 1 and beyond 9999 are written otherwise.
     for (auto const* const name : {"c1", "z1"})
       add(fmt::format("case when year({0}) between 1 and 9999 then {0}::varchar end", name),
@@ -290,8 +290,8 @@ class Cases {
                                                                Comparator::greater_equal, whole(1))),
                                               value_of(compare(value_of(extract(TimeField::year, col(name))),
                                                                Comparator::less_equal, whole(9'999)))})),
-                value_of(cast(col(name), kVarchar)), value_of(constant({}, kVarchar))}));
-    add_cast("n1", "double", kDouble);
+                value_of(cast(col(name), varchar_type)), value_of(constant({}, varchar_type))}));
+    add_cast("n1", "double", double_type);
     add_cast("n1", "float", {TypeId::float32});
     add_cast("n1", "decimal(18, 2)", typed(TypeId::decimal128, 18, 2));
     add_cast("n1", "decimal(38, 4)", typed(TypeId::decimal128, 38, 4));
