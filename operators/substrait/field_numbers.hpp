@@ -1,6 +1,6 @@
 // Numbers of the fields and enumerations of Substrait's messages that are read (substrait 0.106: plan.proto,
-// algebra.proto, type.proto, extensions.proto), a namespace's enum for each message. A name that C++ keeps for itself
-// ends in an underscore. `old_…` are fields of earlier versions that producers still write.
+// algebra.proto, type.proto, extensions.proto), an enum for each message. Words that C++ keeps for itself have other
+// names here. `old_…` are fields of earlier versions that producers still write.
 #pragma once
 
 #include <cstdint>
@@ -41,7 +41,7 @@ enum class ReadField : std::uint32_t {
 enum class NamedTableField : std::uint32_t { names = 1 };
 enum class VirtualTableField : std::uint32_t { old_values = 1, expressions = 2 };
 enum class NestedStructField : std::uint32_t { fields = 1 };
-enum class NamedStructField : std::uint32_t { names = 1, struct_ = 2 };
+enum class NamedStructField : std::uint32_t { names = 1, structure = 2 };
 enum class MaskField : std::uint32_t { select = 1 };
 enum class StructSelectField : std::uint32_t { struct_items = 1 };
 enum class StructItemField : std::uint32_t { field = 1, child = 2 };
@@ -94,7 +94,7 @@ enum class ExpressionField : std::uint32_t {
   selection = 2,
   scalar_function = 3,
   if_then = 6,
-  switch_ = 7,
+  switch_expression = 7,
   singular_or_list = 8,
   cast = 11,
   subquery = 12,
@@ -103,10 +103,10 @@ enum class SelectionField : std::uint32_t { direct_reference = 1, outer_referenc
 enum class ReferenceField : std::uint32_t { struct_field = 2 };
 enum class StructReferenceField : std::uint32_t { field = 1, child = 2 };
 enum class ScalarFunctionField : std::uint32_t { function_reference = 1, old_args = 2, output_type = 3, arguments = 4 };
-enum class ArgumentField : std::uint32_t { enum_ = 1, type = 2, value = 3 };
-enum class IfThenField : std::uint32_t { ifs = 1, else_ = 2 };
-enum class ClauseField : std::uint32_t { if_ = 1, then = 2 };
-enum class SwitchField : std::uint32_t { ifs = 1, else_ = 2, match = 3 };
+enum class ArgumentField : std::uint32_t { word = 1, type = 2, value = 3 };
+enum class IfThenField : std::uint32_t { ifs = 1, otherwise = 2 };
+enum class ClauseField : std::uint32_t { condition = 1, then = 2 };
+enum class SwitchField : std::uint32_t { ifs = 1, otherwise = 2, match = 3 };
 enum class OrListField : std::uint32_t { value = 1, options = 2 };
 enum class CastField : std::uint32_t { type = 1, input = 2, failure_behavior = 3 };
 enum class FailureBehavior : std::uint32_t { return_null = 1 };
@@ -158,7 +158,7 @@ enum class DayToSecondField : std::uint32_t {
 enum class CompoundField : std::uint32_t { year_to_month = 1, day_to_second = 2 };
 
 enum class TypeField : std::uint32_t {
-  bool_ = 1,
+  boolean = 1,
   i8 = 2,
   i16 = 3,
   i32 = 5,
@@ -176,7 +176,7 @@ enum class TypeField : std::uint32_t {
   varchar = 22,
   fixed_binary = 23,
   decimal = 24,
-  struct_ = 25,
+  structure = 25,
   list = 27,
   map = 28,
   old_timestamp_tz = 29,

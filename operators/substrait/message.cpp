@@ -6,7 +6,6 @@
 #include <protozero/exception.hpp>
 #include <protozero/pbf_reader.hpp>
 #include <protozero/varint.hpp>
-#include <ranges>
 
 namespace garuda::substrait {
 namespace {
@@ -55,9 +54,8 @@ Result<Message> Message::parse(std::string_view bytes) {
 }
 
 Message::Field const* Message::find(std::uint32_t number) const noexcept {
-  auto const backwards = fields_ | std::views::reverse;
-  auto const found = std::ranges::find(backwards, number, &Field::number);
-  return found == backwards.end() ? nullptr : &*found;
+  auto const found = std::find_if(fields_.rbegin(), fields_.rend(), [&](Field const& f) { return f.number == number; });
+  return found == fields_.rend() ? nullptr : &*found;
 }
 
 Result<std::uint64_t> Message::integer_at(std::uint32_t number) const {

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <ranges>
 #include <utility>
 
 #include "operators/substrait/depth.hpp"
@@ -32,8 +31,10 @@ bool has_one_row(Query const& query) {
 /// A chain of choices, the last one `otherwise`.
 ScalarExpression chosen(std::vector<std::pair<ScalarExpression, ScalarExpression>> choices,
                         ScalarExpression otherwise) {
-  for (auto& [condition, value] : choices | std::views::reverse)
+  for (; !choices.empty(); choices.pop_back()) {
+    auto& [condition, value] = choices.back();
     otherwise = call("if", {std::move(condition), std::move(value), std::move(otherwise)});
+  }
   return otherwise;
 }
 
@@ -55,7 +56,7 @@ Result<ScalarExpression> ExpressionReader::read(Message const& expression) {
       return read_function(inner);
     case ExpressionField::if_then:
       return read_if_then(inner);
-    case ExpressionField::switch_:
+    case ExpressionField::switch_expression:
       return read_switch(inner);
     case ExpressionField::singular_or_list:
       return read_or_list(inner);
@@ -118,8 +119,8 @@ Result<ScalarExpression> ExpressionReader::read_function(Message const& function
     GARUDA_TRY_ASSIGN(auto const value, message.message(ArgumentField::value));
     GARUDA_TRY_ASSIGN(auto const constant, value.message(ExpressionField::literal));
     GARUDA_TRY_ASSIGN(argument.interval, read_interval(constant));
-    if (message.has(ArgumentField::enum_)) {
-      GARUDA_TRY_ASSIGN(auto const word, message.bytes(ArgumentField::enum_));
+    if (message.has(ArgumentField::word)) {
+      GARUDA_TRY_ASSIGN(auto const word, message.bytes(ArgumentField::word));
       argument.word = word;
     } else if (!argument.interval) {
       GARUDA_TRY_ASSIGN(argument.value, read(value));
@@ -135,7 +136,7 @@ Result<ScalarExpression> ExpressionReader::read_if_then(Message const& if_then) 
   // DataFusion writes the value of `case value when …` as a first clause that has no result.
   std::optional<ScalarExpression> operand;
   for (auto const& clause : clauses) {
-    GARUDA_TRY_ASSIGN(auto const condition, clause.message(ClauseField::if_));
+    GARUDA_TRY_ASSIGN(auto const condition, clause.message(ClauseField::condition));
     GARUDA_TRY_ASSIGN(auto when, read(condition));
     if (!clause.has(ClauseField::then)) {
       if (operand || !choices.empty()) return fail(ErrorCode::invalid_input, "a clause of the plan has no result");
@@ -147,23 +148,23 @@ Result<ScalarExpression> ExpressionReader::read_if_then(Message const& if_then) 
     if (operand) when = call("equal", {*operand, std::move(when)});
     choices.emplace_back(std::move(when), std::move(then));
   }
-  GARUDA_TRY_ASSIGN(auto otherwise, read_optional(if_then, IfThenField::else_));
+  GARUDA_TRY_ASSIGN(auto otherwise, read_optional(if_then, IfThenField::otherwise));
   return chosen(std::move(choices), std::move(otherwise).value_or(null_value()));
 }
 
-Result<ScalarExpression> ExpressionReader::read_switch(Message const& switch_) {
-  GARUDA_TRY_ASSIGN(auto const match, switch_.message(SwitchField::match));
+Result<ScalarExpression> ExpressionReader::read_switch(Message const& chooser) {
+  GARUDA_TRY_ASSIGN(auto const match, chooser.message(SwitchField::match));
   GARUDA_TRY_ASSIGN(auto const value, read(match));
-  GARUDA_TRY_ASSIGN(auto const clauses, switch_.messages(SwitchField::ifs));
+  GARUDA_TRY_ASSIGN(auto const clauses, chooser.messages(SwitchField::ifs));
   std::vector<std::pair<ScalarExpression, ScalarExpression>> choices;
   for (auto const& clause : clauses) {
-    GARUDA_TRY_ASSIGN(auto const constant, clause.message(ClauseField::if_));
+    GARUDA_TRY_ASSIGN(auto const constant, clause.message(ClauseField::condition));
     GARUDA_TRY_ASSIGN(auto when, read_literal(constant));
     GARUDA_TRY_ASSIGN(auto const result, clause.message(ClauseField::then));
     GARUDA_TRY_ASSIGN(auto then, read(result));
     choices.emplace_back(call("equal", {value, literal(std::move(when))}), std::move(then));
   }
-  GARUDA_TRY_ASSIGN(auto otherwise, read_optional(switch_, SwitchField::else_));
+  GARUDA_TRY_ASSIGN(auto otherwise, read_optional(chooser, SwitchField::otherwise));
   return chosen(std::move(choices), std::move(otherwise).value_or(null_value()));
 }
 

@@ -34,7 +34,7 @@ class ExpressionReader {
   Result<ScalarExpression> read_selection(Message const& selection) const;
   Result<ScalarExpression> read_function(Message const& function);
   Result<ScalarExpression> read_if_then(Message const& if_then);
-  Result<ScalarExpression> read_switch(Message const& switch_);
+  Result<ScalarExpression> read_switch(Message const& chooser);
   Result<ScalarExpression> read_cast(Message const& cast);
   Result<ScalarExpression> read_or_list(Message const& list);
   Result<ScalarExpression> read_subquery(Message const& subquery);

@@ -79,7 +79,7 @@ struct ReadColumn {
 Result<std::vector<ReadColumn>> read_schema(Message const& read) {
   GARUDA_TRY_ASSIGN(auto const schema, read.message(ReadField::base_schema));
   GARUDA_TRY_ASSIGN(auto const names, schema.all_bytes(NamedStructField::names));
-  GARUDA_TRY_ASSIGN(auto const structure, schema.message(NamedStructField::struct_));
+  GARUDA_TRY_ASSIGN(auto const structure, schema.message(NamedStructField::structure));
   GARUDA_TRY_ASSIGN(auto const types, structure.messages(StructTypeField::types));
   std::vector<ReadColumn> columns;
   std::size_t next = 0;

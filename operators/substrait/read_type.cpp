@@ -22,7 +22,7 @@ struct TypeRow {
 };
 
 constexpr TypeRow kTypes[] = {
-    {TypeField::bool_, "boolean", {TypeId::boolean}, 1},
+    {TypeField::boolean, "boolean", {TypeId::boolean}, 1},
     {TypeField::i8, "i8", {TypeId::int8, TypeId::uint8}, 2},
     {TypeField::i16, "i16", {TypeId::int16, TypeId::uint16}, 2},
     {TypeField::i32, "i32", {TypeId::int32, TypeId::uint32}, 2},
@@ -47,7 +47,7 @@ constexpr TypeRow kTypes[] = {
     {TypeField::interval_day, "interval_day", {}, 0},
     {TypeField::interval_compound, "interval_compound", {}, 0},
     {TypeField::uuid, "uuid", {}, 0},
-    {TypeField::struct_, "struct", {}, 0},
+    {TypeField::structure, "struct", {}, 0},
     {TypeField::list, "list", {}, 0},
     {TypeField::map, "map", {}, 0},
     {TypeField::user_defined, "user_defined", {}, 0},
@@ -146,8 +146,8 @@ Result<std::size_t> count_inner_names(Message const& type, std::size_t depth) {
   if (depth > kMostDepth) return too_deep();
   std::vector<Message> inner;
   std::size_t names = 0;
-  if (type.has(TypeField::struct_)) {
-    GARUDA_TRY_ASSIGN(auto const parameters, type.message(TypeField::struct_));
+  if (type.has(TypeField::structure)) {
+    GARUDA_TRY_ASSIGN(auto const parameters, type.message(TypeField::structure));
     GARUDA_TRY_ASSIGN(inner, parameters.messages(StructTypeField::types));
     names = inner.size();
   } else if (type.has(TypeField::list)) {

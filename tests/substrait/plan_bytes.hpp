@@ -79,7 +79,7 @@ inline std::string read_of(std::string_view table, std::vector<std::string> cons
   for (auto const& name : names) schema += field(NamedStructField::names, name);
   std::string structure;
   for (auto const type : types) structure += field(StructTypeField::types, simple_type(type));
-  schema += field(NamedStructField::struct_, structure);
+  schema += field(NamedStructField::structure, structure);
   return field(RelField::read, field(ReadField::base_schema, schema) +
                                    field(ReadField::named_table, field(NamedTableField::names, table)));
 }

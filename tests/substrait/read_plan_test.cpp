@@ -250,7 +250,7 @@ TEST(HostilePlans, DeepNestingIsAnError) {
   EXPECT_EQ(error_of(plan_of(filter_of(read_t(), nested({2, cast}, int64_literal(1))), {"a", "b"})), too_deep);
   auto const list = static_cast<std::uint32_t>(TypeField::list);
   auto const schema = field(NamedStructField::names, "a") +
-                      field(NamedStructField::struct_, field(StructTypeField::types, nested({1, list}, "")));
+                      field(NamedStructField::structure, field(StructTypeField::types, nested({1, list}, "")));
   auto const read =
       field(ReadField::base_schema, schema) + field(ReadField::named_table, field(NamedTableField::names, "t"));
   EXPECT_EQ(error_of(plan_of(field(RelField::read, read), {"a"})), too_deep);
