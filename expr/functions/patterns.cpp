@@ -11,18 +11,18 @@
 #include <utility>
 
 namespace garuda::expr {
+/// A piece of a replacement: bytes as they are, or a group's.
+struct ReplacementPiece {
+  std::string bytes;
+  int group = -1;
+};
+
 namespace {
 
 constexpr auto kNoMatch = std::string_view::npos;
 
 /// Groups that a replacement may refer to: `\0`, the whole match, to `\9`.
 constexpr std::size_t kMostGroups = 10;
-
-/// A piece of a replacement: bytes as they are, or a group's.
-struct ReplacementPiece {
-  std::string bytes;
-  int group = -1;
-};
 
 Result<std::vector<ReplacementPiece>> pieces_of(std::string const& replacement, int groups) {
   std::vector<ReplacementPiece> pieces;

@@ -48,7 +48,7 @@ struct JoinSpec {
   /// all left columns, then all right columns without the keys; in the place of the left keys, left, right and full
   /// joins have those of whichever side has a row, in the common type, never a dictionary. Semi, anti and mark joins
   /// have left columns only; mark joins get `mark` behind them.
-  std::optional<std::vector<ColumnRef>> columns;
+  std::optional<std::vector<ColumnRef>> columns{};
   /// Rows sorted by (left row, right row): left rows without a match in their place, right ones last. Otherwise their
   /// order is unspecified, but for semi, anti and mark joins of host tables, which come in the order of left rows.
   bool ordered = false;

@@ -23,7 +23,7 @@ struct JoinBuildOptions {
   std::uint64_t memory_limit_bytes = 0;  ///< of the keys and their tables; 0: no limit
   /// Partitions are 2^radix_bits, at most 16; -1: chosen by the number of rows and the host's rates.
   std::int32_t radix_bits = -1;
-  Control control;
+  Control control{};
 };
 
 /// The right table of joins, ready to be probed. Made by Engine::build; refers to its table, which must outlive it and

@@ -61,7 +61,7 @@ TEST_F(ExportedBufferTest, OpensADescriptorForEachImporter) {
   auto const second = value_of(buffer_.open_memory());
   EXPECT_NE(first.get(), second.get());
   EXPECT_TRUE(is_open(first.get()));
-  auto const taken = FileDescriptor(first.take());
+  auto const taken = os::FileDescriptor(first.take());
   EXPECT_EQ(first.get(), -1);
   EXPECT_TRUE(is_open(taken.get()));
 }
