@@ -27,6 +27,19 @@ struct EncodedKeys {
                                       ///< dictionary; unspecified when num_rows is 0
   std::uint32_t common_low_bits = 0;  ///< lowest bits known to be equal in all words: key_bits when all are equal
 
+  /// The same words and bounds without row ids; refers to the words, whoever owns them.
+  EncodedKeys borrowed() const {
+    EncodedKeys keys;
+    keys.key_bits = key_bits;
+    keys.num_rows = num_rows;
+    keys.table_rows = table_rows;
+    keys.words = words;
+    keys.min = min;
+    keys.max = max;
+    keys.common_low_bits = common_low_bits;
+    return keys;
+  }
+
   std::span<std::uint32_t const> words32() const noexcept {
     return {static_cast<std::uint32_t const*>(words), key_bits == 32 ? num_rows : 0};
   }

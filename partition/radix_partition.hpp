@@ -111,6 +111,18 @@ struct PartitionedKeys {
   /// Per partition: bounds of its keys, see PartitionOptions::ranges; unspecified when it is empty.
   std::vector<Range> ranges;
 
+  /// The same keys and row ids without payload; refers to those of this object, or of whom it borrows from.
+  PartitionedKeys borrowed() const {
+    PartitionedKeys same;
+    same.key_bits = key_bits;
+    same.wide_row_ids = wide_row_ids;
+    same.keys = keys;
+    same.row_ids = row_ids;
+    same.offsets = offsets;
+    same.ranges = ranges;
+    return same;
+  }
+
   std::uint64_t num_rows() const noexcept { return offsets.empty() ? 0 : offsets.back(); }
   std::uint32_t num_partitions() const noexcept { return static_cast<std::uint32_t>(ranges.size()); }
   std::uint64_t owned_bytes() const noexcept {

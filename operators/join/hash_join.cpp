@@ -77,18 +77,6 @@ SlicedJoin cut_tasks(partition::PartitionedKeys const& left, partition::Partitio
   return join;
 }
 
-/// The same keys, which stay those of `owner`.
-partition::PartitionedKeys borrowed(partition::PartitionedKeys const& owner) {
-  partition::PartitionedKeys keys;
-  keys.key_bits = owner.key_bits;
-  keys.wide_row_ids = owner.wide_row_ids;
-  keys.keys = owner.keys;
-  keys.row_ids = owner.row_ids;
-  keys.offsets = owner.offsets;
-  keys.ranges = owner.ranges;
-  return keys;
-}
-
 }  // namespace
 
 bool is_marked(contract::JoinParts const& parts, JoinOutput output, Side side) noexcept {
@@ -123,7 +111,7 @@ Result<void> PlacedSides::place(PlannedJoin planned, PlacedTables const& tables)
     GARUDA_TRY(
         partition_side(std::move(planned.keys.left), std::move(planned.digit.left), pairs, tables, left, Side::left));
     if (tables.build != nullptr)
-      right_.keys = borrowed(tables.build->partitioned);
+      right_.keys = tables.build->partitioned.borrowed();
     else
       GARUDA_TRY(partition_side(std::move(planned.keys.right), std::move(planned.digit.right), pairs, tables, right,
                                 Side::right));

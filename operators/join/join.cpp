@@ -146,7 +146,7 @@ Result<std::optional<plan::JoinPlan>> plan_unseen(resolve::JoinRequest const& re
     return std::nullopt;
   auto const shape = unseen_shape(request, output, threads);
   auto planned = plan::plan_join(shape, plan::machine_of(*request.devices, threads), options);
-  // What path automatic says is of made-up keys.
+  // The answer of path automatic is of made-up keys.
   if (!planned && !options.picks_path()) return propagate(std::move(planned));
   if (!planned || !planned->offer.takes_whole()) return std::nullopt;
   return std::move(*planned);
@@ -290,13 +290,7 @@ Result<keys::EncodedJoinKeys> encode_keys(resolve::JoinRequest const& request) {
   keys::KeyColumns const left{request.left, columns.key_columns(Side::left)};
   if (auto const* const build = request.build.get()) {
     GARUDA_TRY_ASSIGN(auto keys, build->keys->encode(left, control));
-    auto const& words = build->words;
-    keys.right.key_bits = words.key_bits;
-    keys.right.num_rows = words.num_rows;
-    keys.right.table_rows = words.table_rows;
-    keys.right.words = words.words;
-    keys.right.min = words.min;
-    keys.right.max = words.max;
+    keys.right = build->words.borrowed();
     return keys;
   }
   return keys::encode_join_keys(left, {request.right, columns.key_columns(Side::right)}, control,

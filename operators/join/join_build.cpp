@@ -121,11 +121,7 @@ Result<std::shared_ptr<resolve::BuiltSide const>> JoinBuildState::make(Compared 
   GARUDA_TRY_ASSIGN(auto const bits, radix_bits(words));
   GARUDA_TRY_ASSIGN(auto chosen, partition::choose_digit(words, words, bits, control));
   side->digit = chosen.digit;
-  side->words.key_bits = words.key_bits;
-  side->words.num_rows = words.num_rows;
-  side->words.table_rows = words.table_rows;
-  side->words.min = words.min;
-  side->words.max = words.max;
+  side->words = words.borrowed();
   partition::PartitionOptions options;
   options.ranges = true;
   options.counts = std::move(chosen.right);

@@ -9,8 +9,8 @@
 
 namespace garuda::resolve {
 
-/// What joins with the same build side have in common, where its key columns are compared as the same types. Immutable
-/// once it is made; borrows the table.
+/// The right side of joins whose key columns are compared as the same types: made once, for all of them. Immutable once
+/// it is made; borrows the table.
 struct BuiltSide {
   std::unique_ptr<keys::BuildKeys const> keys;
   keys::EncodedKeys words;  ///< refers to `partitioned`; its row ids are there alone
