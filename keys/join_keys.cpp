@@ -5,16 +5,20 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
-#include <new>
 #include <numeric>
+#include <string_view>
 #include <utility>
 
 #include "core/numbers/wide_integer.hpp"
 #include "core/parallel_blocks.hpp"
+#include "core/shortage.hpp"
 #include "keys/numbering/value_dictionary.hpp"
 
 namespace garuda::keys {
 namespace {
+
+/// The memory that a failed allocation was for.
+constexpr std::string_view kBlocks = "the blocks of the key columns";
 
 /// Whether a wide code is that of a decimal of 64 bits.
 bool fits_64_bits(UInt128 code) {
@@ -141,13 +145,11 @@ Result<EncodedJoinKeys> encode(std::span<KeyColumns const> tables, NullKeys null
 Result<std::unique_ptr<BuildKeys>> BuildKeys::create(KeyColumns const& build, std::vector<ComparedKey> compared,
                                                      NullKeys nulls, Control const& control) {
   GARUDA_EXPECTS(!build.columns.empty() && build.columns.size() == compared.size());
-  try {
+  return or_out_of_memory(kBlocks, [&]() -> Result<std::unique_ptr<BuildKeys>> {
     std::unique_ptr<BuildKeys> keys(new BuildKeys(nulls, std::move(compared)));
     GARUDA_TRY(keys->encode_build(build, control));
     return keys;
-  } catch (std::bad_alloc const&) {
-    return fail(ErrorCode::out_of_memory, "no memory for the blocks of the key columns");
-  }
+  });
 }
 
 Result<void> BuildKeys::encode_build(KeyColumns const& build, Control const& control) {
@@ -189,7 +191,7 @@ std::uint64_t BuildKeys::owned_bytes() const noexcept {
 
 Result<EncodedJoinKeys> BuildKeys::encode(KeyColumns const& probe, Control const& control) const {
   GARUDA_EXPECTS(probe.columns.size() == compared_.size());
-  try {
+  return or_out_of_memory(kBlocks, [&]() -> Result<EncodedJoinKeys> {
     OpenKeys open{probe.table, probe.columns, {}, cut_row_blocks(probe.table)};
     for (std::size_t c = 0; c < compared_.size(); ++c) {
       GARUDA_TRY_ASSIGN(auto column, open_key_column(probe.table, probe.columns[c], compared_[c].type, control));
@@ -211,18 +213,12 @@ Result<EncodedJoinKeys> BuildKeys::encode(KeyColumns const& probe, Control const
     GARUDA_TRY_ASSIGN(auto numbers, numbers_->look_up(values, control));
     GARUDA_TRY(take_numbers_but(numbers_->other(), std::move(numbers), keys.left, control));
     return keys;
-  } catch (std::bad_alloc const&) {
-    return fail(ErrorCode::out_of_memory, "no memory for the blocks of the key columns");
-  }
+  });
 }
 
 Result<EncodedJoinKeys> encode_join_keys(KeyColumns const& left, KeyColumns const& right, Control const& control,
                                          NullKeys nulls, std::uint32_t hash_bits) {
-  try {
-    return encode(std::array{left, right}, nulls, control, hash_bits);
-  } catch (std::bad_alloc const&) {
-    return fail(ErrorCode::out_of_memory, "no memory for the blocks of the key columns");
-  }
+  return or_out_of_memory(kBlocks, [&] { return encode(std::array{left, right}, nulls, control, hash_bits); });
 }
 
 }  // namespace garuda::keys
