@@ -170,7 +170,7 @@ void ColumnReader::read_part(ArrayView const& array, std::int64_t row, std::size
 
 namespace {
 
-/// What a written column refers to.
+/// Buffers that a written column refers to.
 struct ColumnBuffers {
   KeptVector<std::uint8_t> validity;
   KeptVector<std::byte> values;

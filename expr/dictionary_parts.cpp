@@ -30,8 +30,7 @@ bool reads_one(Expression const& expression, std::optional<std::size_t>& column)
 
 /// The expression over a table that has its column alone.
 Expression over_one(Expression expression) {
-  expression.column = 0;
-  for (auto& argument : expression.arguments) argument = over_one(std::move(argument));
+  visit_columns(expression, [](std::size_t& column) { column = 0; });
   return expression;
 }
 

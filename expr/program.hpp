@@ -143,6 +143,13 @@ Result<Expression> cast(Expression value, DataType to, OnFailure on_failure = On
 bool can_fail(Expression const& expression) noexcept;
 /// `(a + 1) < b`, as errors show it.
 std::string to_string(Expression const& expression);
+/// Calls visit(position) for every column that the expression reads, as often as it does; the position of one that is
+/// not const may be changed.
+template <class Tree, class Visit>
+void visit_columns(Tree& expression, Visit const& visit) {
+  if (expression.form == Expression::Form::column) visit(expression.column);
+  for (auto& argument : expression.arguments) visit_columns(argument, visit);
+}
 
 /// Registers of a program are its inputs, then its constants, then the results of its steps, in order.
 using Register = std::uint16_t;

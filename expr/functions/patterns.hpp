@@ -31,7 +31,7 @@ class LikePattern {
   bool matches(std::string_view text) const noexcept;
 
  private:
-  /// What stands between two `%`.
+  /// A text between two `%`.
   struct Part {
     std::string bytes;        ///< Literal bytes; a `_` is a zero byte here.
     std::vector<bool> any{};  ///< By byte: it is a `_`; empty: none is.

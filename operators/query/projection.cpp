@@ -4,7 +4,6 @@
 #include <memory>
 #include <mutex>
 #include <new>
-#include <numeric>
 #include <optional>
 #include <utility>
 #include <variant>
@@ -14,7 +13,6 @@
 #include "expr/columns.hpp"
 #include "expr/dictionary_parts.hpp"
 #include "expr/evaluator.hpp"
-#include "operators/materialize/gather.hpp"
 #include "operators/query/bind_join.hpp"
 #include "operators/query/relation.hpp"
 
@@ -42,21 +40,6 @@ std::vector<Morsel> cut_morsels(TableView table) {
   return morsels;
 }
 
-void add_columns(expr::Expression const& expression, std::vector<std::size_t>& columns) {
-  if (expression.form == expr::Expression::Form::column &&
-      std::ranges::find(columns, expression.column) == columns.end())
-    columns.push_back(expression.column);
-  for (auto const& argument : expression.arguments) add_columns(argument, columns);
-}
-
-/// The expression over the columns that it reads alone.
-expr::Expression over(std::span<std::size_t const> columns, expr::Expression expression) {
-  if (expression.form == expr::Expression::Form::column)
-    expression.column = static_cast<std::size_t>(std::ranges::find(columns, expression.column) - columns.begin());
-  for (auto& argument : expression.arguments) argument = over(columns, std::move(argument));
-  return expression;
-}
-
 /// An expression ready to run: its program, and the columns of a table that are the program's inputs. Columns behind
 /// those of the table are parts of the expression that were evaluated once a dictionary value.
 struct Compiled {
@@ -70,14 +53,19 @@ struct Compiled {
     compiled.type = expression.type;
     GARUDA_TRY_ASSIGN(auto split, expr::evaluate_dictionaries(table, expression));
     compiled.parts = std::move(split.parts);
-    add_columns(split.expression, compiled.columns);
+    expr::visit_columns(split.expression, [&](std::size_t& column) {
+      auto const place = std::ranges::find(compiled.columns, column);
+      auto const input = static_cast<std::size_t>(place - compiled.columns.begin());
+      if (place == compiled.columns.end()) compiled.columns.push_back(column);
+      column = input;
+    });
     std::vector<DataType> types;
     for (auto const column : compiled.columns) {
       auto const [from, position] = compiled.source_of(table, column);
       auto const& type = from.schema()[position].type;
       types.push_back(type.id == TypeId::dictionary ? *type.value : type);
     }
-    GARUDA_TRY_ASSIGN(compiled.program, expr::compile(over(compiled.columns, split.expression), types, nulls));
+    GARUDA_TRY_ASSIGN(compiled.program, expr::compile(split.expression, types, nulls));
     return compiled;
   }
 
@@ -240,18 +228,7 @@ Result<Table> filter_rows(TableView table, expr::Expression const& predicate, Co
   try {
     GARUDA_TRY_ASSIGN(auto const compiled, Compiled::create(table, predicate, expr::Nulls::false_));
     GARUDA_TRY_ASSIGN(auto const passing, passing_rows(table, compiled, control));
-    std::vector<std::size_t> all(table.num_columns());
-    std::iota(all.begin(), all.end(), 0);
-    GARUDA_TRY_ASSIGN(auto const gatherer, Gatherer::create(table, all));
-    std::vector<Batch> batches;
-    for (auto const& rows : passing)
-      for (std::size_t taken = 0; taken < rows.size();) {
-        GARUDA_TRY(check_cancelled(&control));
-        GARUDA_TRY_ASSIGN(auto gathered, gatherer.gather(std::span(rows).subspan(taken)));
-        taken += static_cast<std::size_t>(gathered.rows_taken);
-        batches.push_back(std::move(gathered.batch));
-      }
-    return Table(gatherer.schema(), std::move(batches));
+    return gather_rows(table, passing, control);
   } catch (std::bad_alloc const&) {
     return fail(ErrorCode::out_of_memory, "no memory for the rows of a filter");
   }

@@ -24,13 +24,11 @@ struct Pruned {
 };
 
 void need(expr::Expression const& expression, Needed& needed) {
-  if (expression.form == expr::Expression::Form::column) needed[expression.column] = true;
-  for (auto const& argument : expression.arguments) need(argument, needed);
+  expr::visit_columns(expression, [&](std::size_t column) { needed[column] = true; });
 }
 
 void move(expr::Expression& expression, std::map<std::size_t, std::size_t> const& places) {
-  if (expression.form == expr::Expression::Form::column) expression.column = places.at(expression.column);
-  for (auto& argument : expression.arguments) move(argument, places);
+  expr::visit_columns(expression, [&](std::size_t& column) { column = places.at(column); });
 }
 
 std::map<std::size_t, std::size_t> places_of(std::vector<std::size_t> const& kept) {

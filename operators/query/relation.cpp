@@ -2,9 +2,19 @@
 
 #include <algorithm>
 #include <iterator>
+#include <numeric>
 #include <utility>
 
+#include "core/parallel_blocks.hpp"
+#include "operators/materialize/gather.hpp"
+
 namespace garuda::query {
+namespace {
+
+/// Most rows of a batch that is gathered.
+constexpr std::size_t kBatchRows = std::size_t{1} << 17;
+
+}  // namespace
 
 std::string column_name(std::size_t position) { return "c" + std::to_string(position); }
 
@@ -44,6 +54,22 @@ Table append_rows(std::span<Table const> tables) {
   std::vector<Batch> batches;
   for (auto const& table : tables) std::ranges::copy(table.batches(), std::back_inserter(batches));
   return {tables.front().schema(), std::move(batches)};
+}
+
+Result<Table> gather_rows(TableView table, std::span<std::vector<std::int64_t> const> lists, Control const& control) {
+  std::vector<std::size_t> all(table.num_columns());
+  std::iota(all.begin(), all.end(), 0);
+  GARUDA_TRY_ASSIGN(auto const gatherer, Gatherer::create(table, all));
+  std::vector<Batch> batches;
+  for (auto const& rows : lists)
+    for (std::size_t taken = 0; taken < rows.size();) {
+      GARUDA_TRY(check_cancelled(&control));
+      auto const count = std::min(kBatchRows, rows.size() - taken);
+      GARUDA_TRY_ASSIGN(auto gathered, gatherer.gather(std::span(rows).subspan(taken, count)));
+      taken += static_cast<std::size_t>(gathered.rows_taken);
+      batches.push_back(std::move(gathered.batch));
+    }
+  return Table(gatherer.schema(), std::move(batches));
 }
 
 }  // namespace garuda::query

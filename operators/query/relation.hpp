@@ -7,6 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "garuda/control.hpp"
+#include "garuda/error.hpp"
 #include "garuda/table.hpp"
 
 namespace garuda::query {
@@ -24,5 +26,9 @@ Table slice_rows(TableView table, std::uint64_t begin, std::uint64_t rows);
 /// The rows of all tables, one after the other, with the schema of the first one. Shares them. Requires: at least one
 /// table, columns of the same types.
 Table append_rows(std::span<Table const> tables);
+
+/// The rows that the lists name by their numbers, list after list, in memory of their own. Blocks; runs on the threads
+/// of the calling task arena. Errors: those of Gatherer; cancelled.
+Result<Table> gather_rows(TableView table, std::span<std::vector<std::int64_t> const> lists, Control const& control);
 
 }  // namespace garuda::query

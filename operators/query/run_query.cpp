@@ -10,6 +10,7 @@
 #include "operators/group_by/group_by.hpp"
 #include "operators/join/join.hpp"
 #include "operators/query/bind.hpp"
+#include "operators/query/bind_join.hpp"
 #include "operators/query/projection.hpp"
 #include "operators/query/relation.hpp"
 #include "operators/query/sort.hpp"
@@ -33,7 +34,7 @@ Table with_positions(Table table) {
   return {std::move(schema), {table.batches().begin(), table.batches().end()}};
 }
 
-/// What an operator is called in plans and statistics, and what it does, in words.
+/// The name of an operator in plans and statistics, and its work in words.
 struct Described {
   std::string operation;
   std::string text;
@@ -76,12 +77,18 @@ Described describe(Bound const& query) {
   return {"union", {}};
 }
 
-Plan plan_of(Bound const& query) {
+/// The plan of an operator of the host, without those of its inputs.
+Plan node_of(Bound const& query) {
   Plan plan;
   auto [operation, text] = describe(query);
   plan.operation = std::move(operation);
   plan.device = "host";
-  if (!text.empty()) plan.choices = std::move(text);
+  plan.choices = std::move(text);
+  return plan;
+}
+
+Plan plan_of(Bound const& query) {
+  auto plan = node_of(query);
   if (auto const* const scan = std::get_if<BoundScan>(&query.operation))
     plan.estimated_rows = static_cast<double>(scan->table.num_rows());
   for (auto const& input : query.inputs) plan.inputs.push_back(plan_of(input));
@@ -103,13 +110,9 @@ class QueryRunner {
     if (auto const* const join = std::get_if<BoundJoin>(&query.operation)) return run_join(*join, std::move(inputs));
     if (auto const* const group_by = std::get_if<BoundGroupBy>(&query.operation))
       return run_group_by(*group_by, std::move(inputs));
-    auto const [operation, text] = describe(query);
-    run::PhaseTimer const timer(run_.recorder, operation);
+    auto plan = node_of(query);
+    run::PhaseTimer const timer(run_.recorder, plan.operation);
     GARUDA_TRY_ASSIGN(auto table, run_.arena.execute([&] { return run_on_host(query, inputs); }));
-    Plan plan;
-    plan.operation = operation;
-    plan.device = "host";
-    plan.choices = text;
     plan.estimated_rows = static_cast<double>(table.num_rows());
     for (auto& input : inputs) plan.inputs.push_back(std::move(input.plan));
     return Ran{std::move(table), std::move(plan)};
@@ -119,11 +122,8 @@ class QueryRunner {
   Result<Table> run_on_host(Bound const& query, std::vector<Ran> const& inputs) {
     auto const& control = options_.control;
     auto const& operation = query.operation;
-    if (auto const* const scan = std::get_if<BoundScan>(&operation)) {
-      std::vector<ProjectedColumn> all;
-      for (std::size_t c = 0; c < scan->table.num_columns(); ++c) all.emplace_back(c);
-      return project_rows(scan->table, all, control);
-    }
+    if (auto const* const scan = std::get_if<BoundScan>(&operation))
+      return project_rows(scan->table, first_columns(scan->table.num_columns()).columns, control);
     auto const input = inputs[0].table.view();
     if (auto const* const filter = std::get_if<BoundFilter>(&operation))
       return filter_rows(input, filter->predicate, control);

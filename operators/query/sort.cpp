@@ -5,20 +5,16 @@
 
 #include <algorithm>
 #include <new>
-#include <numeric>
 #include <variant>
 #include <vector>
 
 #include "core/parallel_blocks.hpp"
 #include "keys/codes/key_types.hpp"
 #include "keys/order/order_words.hpp"
-#include "operators/materialize/gather.hpp"
+#include "operators/query/relation.hpp"
 
 namespace garuda::query {
 namespace {
-
-/// Rows of a batch of the result.
-constexpr std::size_t kBatchRows = std::size_t{1} << 17;
 
 /// The sort keys of all rows as words of 64 bits that ascend in the order asked for.
 class SortWords {
@@ -100,18 +96,7 @@ Result<Table> sort_rows(TableView table, std::span<SortColumn const> columns, st
     GARUDA_TRY_ASSIGN(auto const words, SortWords::create(table, columns, control));
     auto const wanted = std::min(rows.value_or(words.rows()), words.rows());
     GARUDA_TRY_ASSIGN(auto const ids, sorted_ids(words, wanted, control));
-    std::vector<std::size_t> all(table.num_columns());
-    std::iota(all.begin(), all.end(), 0);
-    GARUDA_TRY_ASSIGN(auto const gatherer, Gatherer::create(table, all));
-    std::vector<Batch> batches;
-    for (std::size_t taken = 0; taken < ids.size();) {
-      GARUDA_TRY(check_cancelled(&control));
-      auto const count = std::min(kBatchRows, ids.size() - taken);
-      GARUDA_TRY_ASSIGN(auto gathered, gatherer.gather(std::span(ids).subspan(taken, count)));
-      taken += static_cast<std::size_t>(gathered.rows_taken);
-      batches.push_back(std::move(gathered.batch));
-    }
-    return Table(gatherer.schema(), std::move(batches));
+    return gather_rows(table, {&ids, 1}, control);
   } catch (std::bad_alloc const&) {
     return fail(ErrorCode::out_of_memory, "no memory to sort the rows of a query");
   }
