@@ -154,8 +154,11 @@ Result<Bound> bind_union(std::vector<Bound> inputs) {
 }
 
 Result<Bound> bind_operator(Query::Operator const& operation, std::vector<Bound> inputs) {
-  if (auto const* const scan = std::get_if<Query::Scan>(&operation))
+  if (auto const* const scan = std::get_if<Query::Scan>(&operation)) {
+    if (scan->table.resident() != nullptr)
+      return fail(ErrorCode::usage, "a query scans tables of the host; download those that are on a device");
     return Bound{BoundScan{scan->table}, {}, scan->table.schema()};
+  }
   if (auto const* const filter = std::get_if<Query::Filter>(&operation))
     return bind_filter(*filter, std::move(inputs[0]));
   if (auto const* const project = std::get_if<Query::Project>(&operation))

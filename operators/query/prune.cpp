@@ -144,8 +144,10 @@ Pruned prune_join(Bound query, Needed needed) {
   auto& join = std::get<BoundJoin>(query.operation);
   auto const num_left = join.left_columns.size();
   auto const num_columns = num_left + join.right_columns.size();
-  // A result has at least one column.
-  if (std::ranges::none_of(needed, [](bool is_needed) { return is_needed; })) needed[0] = true;
+  // A result has at least one column of its inputs, beside a mark.
+  if (std::find(needed.begin(), needed.begin() + static_cast<std::ptrdiff_t>(num_columns), true) ==
+      needed.begin() + static_cast<std::ptrdiff_t>(num_columns))
+    needed[0] = true;
   auto left = prune_side(join, Side::left, std::move(query.inputs[0]), needed, 0);
   auto right = prune_side(join, Side::right, std::move(query.inputs[1]), needed, num_left);
   for (auto& [left_key, right_key] : join.keys) {
