@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <numeric>
 #include <optional>
+#include <tuple>
+#include <utility>
 
 #include "core/type_rows.hpp"
 #include "keys/codes/key_types.hpp"
@@ -12,6 +14,7 @@
 #include "operators/query/bind_expression.hpp"
 #include "operators/query/query_functions.hpp"
 #include "operators/query/relation.hpp"
+#include "operators/resolve/join_columns.hpp"
 
 namespace garuda::query {
 namespace {
@@ -26,8 +29,17 @@ Result<std::optional<std::size_t>> column_alone(ScalarExpression const& value, S
   return std::nullopt;
 }
 
-/// A condition of a join as the join's operator takes it: comparisons of a column of each side, and booleans of one
-/// side. Expressions become columns of their side.
+/// The parts of a chain of `and`.
+void add_conjuncts(ScalarExpression expression, std::vector<ScalarExpression>& parts) {
+  if (expression.form == ScalarExpression::Form::call && expression.name == "and") {
+    for (auto& argument : expression.arguments) add_conjuncts(std::move(argument), parts);
+    return;
+  }
+  parts.push_back(std::move(expression));
+}
+
+/// A condition of a join as the join's operator takes it: keys, comparisons of a column of each side, and booleans of
+/// one side. Expressions become columns of their side.
 class PairConditions {
  public:
   PairConditions(Schema const& left, Schema const& right, AddedColumns& lefts, AddedColumns& rights)
@@ -35,7 +47,40 @@ class PairConditions {
     all_.insert(all_.end(), right.begin(), right.end());
   }
 
-  /// nullopt: some comparison has an operand with columns of both sides.
+  /// The clause with equalities of both sides among its keys instead of in its condition. Where all of them match nulls
+  /// with nulls, so do the keys.
+  Result<JoinClause> with_keys(JoinClause clause) const {
+    if (!clause.where) return clause;
+    std::vector<ScalarExpression> parts;
+    add_conjuncts(*std::exchange(clause.where, std::nullopt), parts);
+    std::vector<ScalarExpression> rest;
+    std::vector<std::pair<Key, ScalarExpression>> null_matching;
+    for (auto& part : parts) {
+      bool const matches_nulls = part.name == "is_not_distinct_from";
+      GARUDA_TRY_ASSIGN(auto key, matches_nulls || part.name == "equal" ? key_of(part) : std::optional<Key>());
+      if (!key || clause.on.size() + null_matching.size() == resolve::kMostKeys)
+        rest.push_back(std::move(part));
+      else if (matches_nulls)
+        null_matching.emplace_back(*std::move(key), std::move(part));
+      else if (clause.nulls_equal)
+        rest.push_back(std::move(part));
+      else
+        clause.on.push_back(*std::move(key));
+    }
+    if (clause.on.empty() && !null_matching.empty()) clause.nulls_equal = true;
+    for (auto& [key, part] : null_matching)
+      if (clause.nulls_equal) {
+        clause.on.push_back(std::move(key));
+      } else {
+        auto const& [a, b] = std::tie(part.arguments[0], part.arguments[1]);
+        rest.push_back(call("or", {call("equal", {a, b}), call("and", {call("is_null", {a}), call("is_null", {b})})}));
+      }
+    if (!rest.empty()) clause.where = rest.size() == 1 ? std::move(rest.front()) : call("and", std::move(rest));
+    return clause;
+  }
+
+  /// nullopt: some comparison has an operand with columns of both sides, or operands of types that joins do not
+  /// compare.
   Result<std::optional<Condition>> bind(ScalarExpression const& where) {
     GARUDA_TRY_ASSIGN(auto const sides, sides_of(where));
     if (!sides.left || !sides.right) {
@@ -57,7 +102,38 @@ class PairConditions {
   struct Sides {
     bool left = false;
     bool right = false;
+
+    bool are(Side side) const noexcept { return side == Side::left ? left && !right : right && !left; }
   };
+  using Key = std::pair<ScalarExpression, ScalarExpression>;
+
+  /// The values of each side, the left one first, that a call of two arguments compares; nullopt: they are not of both
+  /// sides, or of types that keys do not have in common.
+  Result<std::optional<Key>> key_of(ScalarExpression const& comparison) const {
+    if (comparison.arguments.size() != 2) return std::nullopt;
+    auto const* left = &comparison.arguments[0];
+    auto const* right = &comparison.arguments[1];
+    GARUDA_TRY_ASSIGN(auto const first, sides_of(*left));
+    if (first.are(Side::right)) std::swap(left, right);
+    GARUDA_TRY_ASSIGN(auto const left_sides, sides_of(*left));
+    GARUDA_TRY_ASSIGN(auto const right_sides, sides_of(*right));
+    if (!left_sides.are(Side::left) || !right_sides.are(Side::right)) return std::nullopt;
+    GARUDA_TRY_ASSIGN(bool const can_be_compared, have_common_type(*left, *right));
+    if (!can_be_compared) return std::nullopt;
+    GARUDA_TRY_ASSIGN(auto left_key, on_side(*left, Side::left));
+    GARUDA_TRY_ASSIGN(auto right_key, on_side(*right, Side::right));
+    return Key{std::move(left_key), std::move(right_key)};
+  }
+
+  /// Whether joins compare values of the types of both.
+  Result<bool> have_common_type(ScalarExpression const& a, ScalarExpression const& b) const {
+    std::vector<DataType> types;
+    for (auto const* value : {&a, &b}) {
+      GARUDA_TRY_ASSIGN(auto const column, bind_column(*value, all_));
+      types.push_back(field_of(column, all_, {}).type);
+    }
+    return keys::common_type_of(types).has_value();
+  }
 
   Result<Sides> sides_of(ScalarExpression const& value) const {
     GARUDA_TRY_ASSIGN(auto const column, column_alone(value, all_));
@@ -103,6 +179,8 @@ class PairConditions {
   Result<std::optional<Condition>> bind_comparison(ScalarExpression const& where) {
     auto const comparator = comparator_of(where.name);
     if (!comparator || where.arguments.size() != 2) return std::nullopt;
+    GARUDA_TRY_ASSIGN(bool const can_be_compared, have_common_type(where.arguments[0], where.arguments[1]));
+    if (!can_be_compared) return std::nullopt;
     std::vector<Operand> operands;
     for (auto const& argument : where.arguments) {
       GARUDA_TRY_ASSIGN(auto const sides, sides_of(argument));
@@ -199,9 +277,11 @@ Bound AddedColumns::behind(Bound input) && {
   return with_input(std::move(columns_), std::move(input), std::move(schema_));
 }
 
-Result<Bound> bind_join(JoinClause const& clause, Bound left, Bound right) {
+Result<Bound> bind_join(JoinClause const& written, Bound left, Bound right) {
   AddedColumns lefts(left.schema);
   AddedColumns rights(right.schema);
+  PairConditions conditions(left.schema, right.schema, lefts, rights);
+  GARUDA_TRY_ASSIGN(auto const clause, conditions.with_keys(written));
   BoundJoin join{clause.kind, {}, {}, clause.nulls_equal, {}, {}};
   join.left_columns.resize(left.schema.size());
   std::iota(join.left_columns.begin(), join.left_columns.end(), 0);
@@ -211,7 +291,7 @@ Result<Bound> bind_join(JoinClause const& clause, Bound left, Bound right) {
   auto schema = schema_of(clause.kind, left.schema, right.schema);
   std::optional<expr::Expression> later;
   if (clause.where) {
-    GARUDA_TRY_ASSIGN(join.where, PairConditions(left.schema, right.schema, lefts, rights).bind(*clause.where));
+    GARUDA_TRY_ASSIGN(join.where, conditions.bind(*clause.where));
     if (!join.where && clause.kind != JoinKind::inner)
       return fail(ErrorCode::usage,
                   fmt::format("joins of kind {} do not take a comparison of a value that is made of both sides' "

@@ -172,6 +172,24 @@ Result<Expression> between(FunctionCall call) {
   return booleans<Function::all>(std::move(both));
 }
 
+/// True where both values are null, or neither is and they are equal.
+Result<Expression> not_distinct(FunctionCall call) {
+  GARUDA_TRY(widen(call));
+  FunctionCall either{"or", {}, {}, call.on_failure};
+  FunctionCall both{"and", {}, {}, call.on_failure};
+  for (auto const& value : call.arguments) {
+    GARUDA_TRY_ASSIGN(auto is_null, expr::call(Function::is_null, {value}));
+    both.arguments.push_back(std::move(is_null));
+  }
+  GARUDA_TRY_ASSIGN(auto equal,
+                    expr::compare(std::move(call.arguments[0]), Comparator::equal, std::move(call.arguments[1])));
+  GARUDA_TRY_ASSIGN(auto are_equal, expr::call(Function::is_true, {std::move(equal)}));
+  GARUDA_TRY_ASSIGN(auto are_null, booleans<Function::all>(std::move(both)));
+  either.arguments.push_back(std::move(are_equal));
+  either.arguments.push_back(std::move(are_null));
+  return booleans<Function::any>(std::move(either));
+}
+
 /// Digits to keep are an int64; without them none is kept.
 Result<Expression> rounded(FunctionCall call) {
   if (call.arguments.size() == 1) {
@@ -238,6 +256,7 @@ constexpr FunctionName kFunctions[] = {
     {"is_null", 1, 1, plain<Function::is_null>},
     {"is_not_null", 1, 1, [](FunctionCall call) { return negated(plain<Function::is_null>(std::move(call))); }},
     {"is_true", 1, 1, plain<Function::is_true>},
+    {"is_not_distinct_from", 2, 2, not_distinct},
     {"if", 3, 3, choice},
     {"coalesce", 1, kAny, of_one_type<Function::coalesce>},
     {"least", 1, kAny, of_one_type<Function::least>},

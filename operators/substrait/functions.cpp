@@ -56,12 +56,6 @@ Made arithmetic(ScalarCall scalar, std::string function) {
   return result;
 }
 
-/// True where both are null, or neither is and they are equal.
-ScalarExpression not_distinct(std::vector<ScalarExpression> values) {
-  auto const both_null = call("and", {call("is_null", {values[0]}), call("is_null", {values[1]})});
-  return call("or", {call("is_true", {call("equal", std::move(values))}), both_null});
-}
-
 /// Without an escape character a backslash is one, as DataFusion has it.
 Made like(ScalarCall scalar) {
   auto values = values_of(scalar);
@@ -155,8 +149,7 @@ constexpr FunctionRow kFunctions[] = {
     {"left", 2, first_characters},
     {"regexp_replace", 3, regexp_replace},
     {"regex_not_match", 2, [](ScalarCall scalar) { return negated(call("regexp_matches", values_of(scalar))); }},
-    {"is_not_distinct_from", 2, [](ScalarCall scalar) -> Made { return not_distinct(values_of(scalar)); }},
-    {"is_distinct_from", 2, [](ScalarCall scalar) { return negated(not_distinct(values_of(scalar))); }},
+    {"is_distinct_from", 2, [](ScalarCall scalar) { return negated(call("is_not_distinct_from", values_of(scalar))); }},
     {"is_not_true", 1, [](ScalarCall scalar) { return negated(call("is_true", values_of(scalar))); }},
     {"is_false", 1, [](ScalarCall scalar) -> Made { return call("is_true", {call("not", values_of(scalar))}); }},
     {"is_not_false", 1, [](ScalarCall scalar) { return negated(call("is_true", {call("not", values_of(scalar))})); }},
@@ -174,6 +167,7 @@ constexpr std::pair<std::string_view, std::string_view> kSameFunctions[] = {
     {"and", "and"},
     {"or", "or"},
     {"not", "not"},
+    {"is_not_distinct_from", "is_not_distinct_from"},
     {"is_null", "is_null"},
     {"is_not_null", "is_not_null"},
     {"is_true", "is_true"},

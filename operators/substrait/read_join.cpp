@@ -37,97 +37,6 @@ Result<JoinRow> row_of(Message const& join) {
   return *row;
 }
 
-/// The parts of a chain of `and`.
-void add_parts(ScalarExpression expression, std::vector<ScalarExpression>& parts) {
-  if (expression.form == ScalarExpression::Form::call && expression.name == "and") {
-    for (auto& argument : expression.arguments) add_parts(std::move(argument), parts);
-    return;
-  }
-  parts.push_back(std::move(expression));
-}
-
-/// The sides that an expression reads.
-struct Sides {
-  bool left = false;
-  bool right = false;
-};
-
-Sides sides_of(ScalarExpression const& expression, std::size_t num_left) {
-  if (expression.form == ScalarExpression::Form::position)
-    return {expression.position < num_left, expression.position >= num_left};
-  Sides sides;
-  for (auto const& argument : expression.arguments) {
-    auto const [left, right] = sides_of(argument, num_left);
-    sides.left |= left;
-    sides.right |= right;
-  }
-  return sides;
-}
-
-/// The expression over the right side alone.
-ScalarExpression of_right(ScalarExpression expression, std::size_t num_left) {
-  if (expression.form == ScalarExpression::Form::position) expression.position -= num_left;
-  for (auto& argument : expression.arguments) argument = of_right(std::move(argument), num_left);
-  return expression;
-}
-
-using KeyPair = std::pair<ScalarExpression, ScalarExpression>;
-
-/// A value of each side, the left one first; nullopt: the two are of other sides.
-std::optional<KeyPair> as_keys(ScalarExpression const& a, ScalarExpression const& b, std::size_t num_left) {
-  auto const first = sides_of(a, num_left);
-  auto const second = sides_of(b, num_left);
-  if (first.left && !first.right && second.right && !second.left) return KeyPair{a, of_right(b, num_left)};
-  if (first.right && !first.left && second.left && !second.right) return KeyPair{b, of_right(a, num_left)};
-  return std::nullopt;
-}
-
-/// The two values that make_call wrote `is_not_distinct_from` of.
-std::optional<KeyPair> not_distinct_values(ScalarExpression const& part) {
-  if (part.name != "or" || part.arguments.size() != 2) return std::nullopt;
-  auto const& first = part.arguments[0];
-  auto const& second = part.arguments[1];
-  if (first.name != "is_true" || second.name != "and" || first.arguments[0].name != "equal") return std::nullopt;
-  auto const& values = first.arguments[0].arguments;
-  auto const is_null_of = [&](std::size_t i) {
-    return second.arguments.size() == 2 && second.arguments[i].name == "is_null" &&
-           to_string(second.arguments[i].arguments.at(0)) == to_string(values.at(i));
-  };
-  if (values.size() != 2 || !is_null_of(0) || !is_null_of(1)) return std::nullopt;
-  return KeyPair{values[0], values[1]};
-}
-
-/// Keys and the rest of a join's expression. Keys match nulls with nulls where all of them do.
-JoinClause clause_of(JoinKind kind, std::vector<ScalarExpression> parts, std::size_t num_left) {
-  JoinClause clause{.kind = kind, .on = {}};
-  std::vector<ScalarExpression> rest;
-  std::vector<std::pair<KeyPair, ScalarExpression>> null_matching;
-  for (auto& part : parts) {
-    if (part.name == "equal" && part.arguments.size() == 2) {
-      if (auto keys = as_keys(part.arguments[0], part.arguments[1], num_left)) {
-        clause.on.push_back(*std::move(keys));
-        continue;
-      }
-    }
-    if (auto const values = not_distinct_values(part))
-      if (auto keys = as_keys(values->first, values->second, num_left)) {
-        null_matching.emplace_back(*std::move(keys), std::move(part));
-        continue;
-      }
-    rest.push_back(std::move(part));
-  }
-  clause.nulls_equal = clause.on.empty() && !null_matching.empty();
-  for (auto& [keys, part] : null_matching) {
-    if (clause.nulls_equal)
-      clause.on.push_back(std::move(keys));
-    else
-      rest.push_back(call("or", {part.arguments[0].arguments[0], part.arguments[1]}));
-  }
-  if (rest.size() == 1) clause.where = std::move(rest.front());
-  if (rest.size() > 1) clause.where = call("and", std::move(rest));
-  return clause;
-}
-
 /// Fields of both sides, one after the other, the right ones behind `shift` columns.
 std::vector<std::size_t> fields_of(Relation const& left, Relation const& right, std::size_t shift) {
   auto fields = left.fields;
@@ -157,9 +66,8 @@ Result<Relation> read_join(Message const& join, PlanContext& context) {
   GARUDA_TRY_ASSIGN(auto expression, reader.read_optional(join, JoinField::expression));
   if (reader.input().width != width)
     return fail(ErrorCode::usage, "queries do not have subqueries in the expression of a join");
-  std::vector<ScalarExpression> parts;
-  if (expression) add_parts(*std::move(expression), parts);
-  Relation joined{left.query.join(right.query, clause_of(kind, std::move(parts), left.width)), width, pairs.fields};
+  JoinClause clause{.kind = kind, .on = {}, .where = std::move(expression)};
+  Relation joined{left.query.join(right.query, std::move(clause)), width, pairs.fields};
   if (kind == JoinKind::semi || kind == JoinKind::anti || kind == JoinKind::mark) {
     joined.width = left.width;
     joined.fields = left.fields;

@@ -1,4 +1,4 @@
-// A relation of a plan while it is read, and what reads it.
+// A relation of a plan while it is read, and the functions that read it.
 #pragma once
 
 #include <cstddef>
@@ -29,7 +29,7 @@ Relation with_plain_columns(Relation relation);
 /// A relation of one row without fields.
 Relation one_row();
 
-/// What the relations of a plan share.
+/// Tables and functions that the relations of a plan share.
 struct PlanContext {
   std::span<NamedTable const> tables;
   std::map<std::uint64_t, std::string> functions{};  ///< Names by the anchors that the plan gives them.

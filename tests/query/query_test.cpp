@@ -156,6 +156,60 @@ TEST_F(Queries, EveryKindOfJoinTakesExpressions) {
   }
 }
 
+/// Equalities of a condition are keys, whether they match nulls or not; what is left of it is tested on pairs.
+TEST_F(Queries, EqualitiesOfConditionsAreKeys) {
+  auto const left = orders();
+  auto const right = customers();
+  auto const joined = [&](JoinKind kind, ScalarExpression where) {
+    return Query::scan(left.view())
+        .join(Query::scan(right.view()), {.kind = kind, .on = {}, .where = std::move(where)});
+  };
+  auto const customer = column("customer");
+  auto const equal = call("equal", {column("number"), customer});
+  auto const large = call("gt", {column("price"), literal(std::int64_t{60})});
+  auto const same = call("is_not_distinct_from", {customer, column("number")});
+  for (auto const& options : all_paths()) {
+    EXPECT_EQ(rows_of(joined(JoinKind::inner, call("and", {equal, large})), options).size(), 3U);
+    EXPECT_EQ(rows_of(joined(JoinKind::anti, call("and", {large, equal})), options).size(), 4U);
+    EXPECT_EQ(rows_of(joined(JoinKind::inner, same), options).size(), 5U);
+    EXPECT_EQ(rows_of(joined(JoinKind::left, call("and", {equal, same})), options).size(), 7U);
+  }
+  auto const nulls = Query::scan(left.view()).filter(call("is_null", {customer}));
+  auto const of_nulls = [&](char const* function) {
+    JoinClause clause{
+        .kind = JoinKind::inner, .on = {}, .where = call(function, {column(std::size_t{1}), column(std::size_t{4})})};
+    return rows_of(nulls.join(Query::scan(left.view()), clause)).size();
+  };
+  EXPECT_EQ(of_nulls("equal"), 0U);
+  EXPECT_EQ(of_nulls("is_not_distinct_from"), 1U);
+  auto const plan = engine().explain(joined(JoinKind::inner, equal));
+  ASSERT_TRUE(plan) << plan.error().describe();
+  EXPECT_EQ(plan->choices, "inner: customer = number");
+  // Types without a common one are no keys; pairs are told by a widened value.
+  auto const floats = call("equal", {customer, cast(column("number"), typed(TypeId::float64))});
+  EXPECT_EQ(rows_of(joined(JoinKind::inner, floats)).size(), 5U);
+  auto const outside = call("not", {same});
+  EXPECT_EQ(rows_of(joined(JoinKind::inner, outside)).size(), 16U);
+}
+
+TEST_F(Queries, AMarkMayBeAllThatIsRead) {
+  auto const left = orders();
+  auto const right = customers();
+  JoinClause const clause{.kind = JoinKind::mark, .on = {{column("customer"), column("number")}}};
+  auto const marked = Query::scan(left.view()).join(Query::scan(right.view()), clause);
+  EXPECT_EQ(rows_of(marked.filter(column("mark")).project({{"one", literal(std::int64_t{1})}})).size(), 5U);
+}
+
+TEST_F(Queries, TablesOnADeviceAreRefused) {
+  auto const table = orders();
+  for (auto const& options : all_paths()) {
+    if (options.path != Path::compute) continue;
+    auto const there = engine().upload(table.view(), {.device = options.device, .control = {}});
+    ASSERT_TRUE(there) << there.error().describe();
+    EXPECT_NE(refusal(Query::scan(there->view())).find("download"), std::string::npos);
+  }
+}
+
 TEST_F(Queries, SortsBreakTiesByWhatFollows) {
   auto const table = orders();
   auto const scan = Query::scan(table.view());
