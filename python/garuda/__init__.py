@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from ._core import version as __version__
 from ._progress import Progress
-from .engine import Device, Engine, GroupBy, JoinBuild, default_engine
+from .engine import Device, Engine, GroupBy, default_engine
 from .errors import (
     CancelledError,
     ColumnNotFoundError,
@@ -36,7 +36,7 @@ from .errors import (
 from .files import Scan, read, read_csv, read_ipc, read_parquet, scan
 from .patches import fallbacks, install, installed, uninstall
 from .plans import Plan, Stats
-from .table import Stream, Table, table
+from .table import JoinBuild, Stream, Table, table
 
 if TYPE_CHECKING:
     from . import dask as dask

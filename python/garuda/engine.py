@@ -12,7 +12,7 @@ from ._arguments import Aggregate, Names, On
 from ._progress import ProgressOption, reporting
 from .errors import UsageError
 from .plans import Plan
-from .table import Data, Stream, Table, table_of
+from .table import Data, JoinBuild, Right, Stream, Table, table_of
 
 if TYPE_CHECKING:
     from typing_extensions import TypedDict, Unpack
@@ -66,47 +66,6 @@ class Device(NamedTuple):
     same_gpu: Optional[int]
     missing_optional: List[str]
     traits: Mapping[str, str]
-
-
-class JoinBuild:
-    """The right table of joins, ready to be probed as often as wanted: see `garuda.build`."""
-
-    __slots__ = ("_held", "_keys", "_nulls_equal")
-
-    def __init__(self, held: _core.JoinBuild, keys: list[str], nulls_equal: bool) -> None:
-        self._held = held
-        self._keys = keys
-        self._nulls_equal = nulls_equal
-
-    @property
-    def keys(self) -> list[str]:
-        """Its key columns."""
-        return list(self._keys)
-
-    @property
-    def nulls_equal(self) -> bool:
-        """Whether null keys match null keys in its joins."""
-        return self._nulls_equal
-
-    @property
-    def table(self) -> Table:
-        """The table that it was made of."""
-        return Table(self._held.table)
-
-    @property
-    def host_bytes(self) -> int:
-        """Memory of the host that its keys and their tables take, beside the table."""
-        return self._held.host_bytes
-
-    def __len__(self) -> int:
-        return self._held.table.num_rows
-
-    def __repr__(self) -> str:
-        return f"<garuda.JoinBuild of {len(self):,} rows by {', '.join(self._keys)}>"
-
-
-#: The right side of a join.
-Right = Union[Data, JoinBuild]
 
 
 class GroupBy:

@@ -287,8 +287,47 @@ def _parts(data: Any) -> Optional[list[Any]]:
     return [data.slice(first, length) for first, length in zip(firsts, lengths[0]) if length > 0]
 
 
+class JoinBuild:
+    """The right table of joins, ready to be probed as often as wanted: see `garuda.build`."""
+
+    __slots__ = ("_held", "_keys", "_nulls_equal")
+
+    def __init__(self, held: _core.JoinBuild, keys: list[str], nulls_equal: bool) -> None:
+        self._held = held
+        self._keys = keys
+        self._nulls_equal = nulls_equal
+
+    @property
+    def keys(self) -> list[str]:
+        """Its key columns."""
+        return list(self._keys)
+
+    @property
+    def nulls_equal(self) -> bool:
+        """Whether null keys match null keys in its joins."""
+        return self._nulls_equal
+
+    @property
+    def table(self) -> Table:
+        """The table that it was made of."""
+        return Table(self._held.table)
+
+    @property
+    def host_bytes(self) -> int:
+        """Memory of the host that its keys and their tables take, beside the table."""
+        return self._held.host_bytes
+
+    def __len__(self) -> int:
+        return self._held.table.num_rows
+
+    def __repr__(self) -> str:
+        return f"<garuda.JoinBuild of {len(self):,} rows by {', '.join(self._keys)}>"
+
+
 # Data that calls take as a table.
 Data = Union[Table, Stream, Mapping[str, Any], Any]
+# The right side of a join.
+Right = Union[Data, JoinBuild]
 
 
 def table(data: Data, *, columns: Optional[Names] = None) -> Table:
