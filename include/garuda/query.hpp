@@ -48,7 +48,7 @@ struct JoinClause {
   JoinKind kind = JoinKind::inner;
   /// Values of the left and of the right input that must be equal.
   std::vector<std::pair<ScalarExpression, ScalarExpression>> on;
-  /// What else must be true; its columns are those of the left input, then those of the right one.
+  /// A further condition of a match; its columns are those of the left input, then those of the right one.
   std::optional<ScalarExpression> where{};
   bool nulls_equal = false;
 };
