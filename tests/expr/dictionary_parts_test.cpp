@@ -91,7 +91,8 @@ std::optional<std::vector<std::optional<std::string>>> cells_of(Table const& tab
 
 TEST(DictionaryParts, GiveWhatTheWholeExpressionGives) {
   std::size_t parts = 0;
-  for (std::uint32_t seed = 0; seed < (testing::is_bounded() ? 50U : 300U); ++seed) {
+  std::uint32_t const seeds = testing::is_bounded() ? 50 : 300;
+  for (std::uint32_t seed = 0; seed < seeds; ++seed) {
     Trees trees(seed);
     auto const table =
         random_table(trees, seed % 3 == 0 ? std::vector<std::int64_t>{40, 0, 90} : std::vector<std::int64_t>{130});
@@ -103,7 +104,7 @@ TEST(DictionaryParts, GiveWhatTheWholeExpressionGives) {
           << seed << ": " << to_string(expression);
     }
   }
-  EXPECT_GT(parts, 100U);
+  EXPECT_GT(parts, seeds / 2) << "too few expressions have a part over a dictionary";
 }
 
 TEST(DictionaryParts, ArePredicatesOverFewValuesThatCannotFail) {
