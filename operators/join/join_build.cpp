@@ -22,7 +22,12 @@ keys::ComparedKey compared_key(Field const& build, Field const& probe, DataType 
   return {std::move(compared), is_bytes(build) && is_bytes(probe)};
 }
 
-/// The pieces of a build side that slices name.
+std::uint64_t bytes_of(resolve::BuiltSide const& side) {
+  return side.keys->owned_bytes() + side.partitioned.owned_bytes() + side.tables.bytes();
+}
+
+}  // namespace
+
 std::vector<contract::KeySpan> pieces_of(partition::PartitionedKeys const& keys) {
   std::vector<contract::KeySpan> pieces;
   for (std::uint32_t p = 0; p < keys.num_partitions(); ++p)
@@ -31,19 +36,12 @@ std::vector<contract::KeySpan> pieces_of(partition::PartitionedKeys const& keys)
   return pieces;
 }
 
-/// The path whose tables a build side keeps.
 contract::PathRow const& path_of_tables() {
   auto const paths = plan::paths();
   auto const path = std::ranges::find_if(paths, [](auto const* row) { return row->join.build_tables != nullptr; });
   GARUDA_EXPECTS(path != paths.end());
   return **path;
 }
-
-std::uint64_t bytes_of(resolve::BuiltSide const& side) {
-  return side.keys->owned_bytes() + side.partitioned.owned_bytes() + side.tables.bytes();
-}
-
-}  // namespace
 
 std::uint64_t JoinBuildState::host_bytes() const {
   std::lock_guard const lock(mutex_);
@@ -55,13 +53,9 @@ std::uint64_t JoinBuildState::host_bytes() const {
 Result<void> JoinBuildState::make() {
   if (table_.resident() != nullptr)
     return fail(ErrorCode::usage, "a build side is made of a table of the host; a table on a device keeps an index");
-  Compared compared;
-  for (auto const column : columns_) {
-    auto const& field = table_.schema()[column];
-    GARUDA_TRY_ASSIGN(auto type, keys::common_key_type(field, field));
-    compared.push_back(compared_key(field, field, std::move(type.compared)));
-  }
-  GARUDA_TRY(side_of(compared, options_.control));
+  std::vector<Field> own;
+  for (auto const column : columns_) own.push_back(table_.schema()[column]);
+  GARUDA_TRY(side_for(own, options_.control));
   return {};
 }
 
@@ -82,19 +76,26 @@ Result<void> JoinBuildState::give_to(resolve::JoinRequest& request) {
     return fail(ErrorCode::usage,
                 "a build side of the host's table is the right side of a join in slices, which "
                 "placement=device and build=left contradict");
-  Compared compared;
-  for (auto const& pair : in_order) {
-    auto const& probe = request.left.schema()[pair.left];
-    auto const& build = table_.schema()[pair.right];
-    GARUDA_TRY_ASSIGN(auto type, keys::common_key_type(probe, build));
-    compared.push_back(compared_key(build, probe, std::move(type.compared)));
-  }
+  std::vector<Field> probe;
+  for (auto const& pair : in_order) probe.push_back(request.left.schema()[pair.left]);
   pairs = std::move(in_order);
-  GARUDA_TRY_ASSIGN(request.build, side_of(compared, request.options.control));
+  GARUDA_TRY_ASSIGN(request.build, side_for(probe, request.options.control));
   auto const bits = static_cast<std::int32_t>(request.build->digit.bits);
   if (tuning.radix_bits >= 0 && tuning.radix_bits != bits)
     return fail(ErrorCode::usage, fmt::format("the build side was made with radix_bits={}", bits));
   return {};
+}
+
+Result<std::shared_ptr<resolve::BuiltSide const>> JoinBuildState::side_for(std::span<Field const> probe,
+                                                                           Control const& control) {
+  GARUDA_EXPECTS(probe.size() == columns_.size());
+  Compared compared;
+  for (std::size_t k = 0; k < columns_.size(); ++k) {
+    auto const& build = table_.schema()[columns_[k]];
+    GARUDA_TRY_ASSIGN(auto type, keys::common_key_type(probe[k], build));
+    compared.push_back(compared_key(build, probe[k], std::move(type.compared)));
+  }
+  return side_of(compared, control);
 }
 
 Result<std::shared_ptr<resolve::BuiltSide const>> JoinBuildState::side_of(Compared const& compared,

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -13,10 +14,18 @@
 #include "garuda/table.hpp"
 #include "keys/join_keys.hpp"
 #include "operators/contract/device_set.hpp"
+#include "operators/contract/key_span.hpp"
+#include "operators/contract/offers/path_row.hpp"
 #include "operators/resolve/built_side.hpp"
 #include "operators/resolve/join_columns.hpp"
 
 namespace garuda::join {
+
+/// The pieces of a build side that slices name.
+std::vector<contract::KeySpan> pieces_of(partition::PartitionedKeys const& keys);
+
+/// The path whose tables a build side keeps.
+contract::PathRow const& path_of_tables();
 
 /// A right table with one BuiltSide for each list of types that its keys were compared as so far.
 class JoinBuildState {
@@ -37,6 +46,10 @@ class JoinBuildState {
   /// Makes the side for keys that are compared as they are. Blocks. Errors: usage for a table on a device,
   /// limit_exceeded, those of BuildKeys::create, plan_join, radix_partition and JoinRow::build_tables.
   Result<void> make();
+
+  /// The side for probe keys in columns like `probe`, in the order of the key columns: of the types that keys are
+  /// compared as, which is made now where it was not before. Errors: those of common_key_type and make().
+  Result<std::shared_ptr<resolve::BuiltSide const>> side_for(std::span<Field const> probe, Control const& control);
 
   /// Makes `request`, whose right table is this one, a join with this build side: of the types that its keys are
   /// compared as, which is made now where it was not before.

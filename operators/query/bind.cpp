@@ -7,7 +7,6 @@
 
 #include "operators/query/bind_expression.hpp"
 #include "operators/query/bind_join.hpp"
-#include "operators/query/relation.hpp"
 #include "operators/resolve/group_by_columns.hpp"
 
 namespace garuda::query {
@@ -180,6 +179,16 @@ Result<Bound> bind_operator(Query::Operator const& operation, std::vector<Bound>
 }
 
 }  // namespace
+
+std::string column_name(std::size_t position) { return "c" + std::to_string(position); }
+
+std::size_t column_position(std::string_view name) { return std::stoul(std::string(name.substr(1))); }
+
+std::vector<std::string> column_names(std::size_t columns) {
+  std::vector<std::string> names;
+  for (std::size_t c = 0; c < columns; ++c) names.push_back(column_name(c));
+  return names;
+}
 
 Result<Bound> bind(Query const& query) {
   std::vector<Bound> inputs;

@@ -4,6 +4,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <string>
+#include <string_view>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -16,12 +18,18 @@
 #include "garuda/query.hpp"
 #include "garuda/table.hpp"
 #include "garuda/types.hpp"
+#include "operators/pipeline/pipeline.hpp"
 #include "operators/query/sort.hpp"
 
 namespace garuda::query {
 
-/// A column of a projection: one of the input as it is, or the values of an expression.
-using ProjectedColumn = std::variant<std::size_t, expr::Expression>;
+using pipeline::ProjectedColumn;
+
+/// Names of columns between operators, which nobody sees: their positions, so that no two are equal.
+std::string column_name(std::size_t position);
+/// The inverse. Requires: such a name.
+std::size_t column_position(std::string_view name);
+std::vector<std::string> column_names(std::size_t columns);
 
 struct BoundScan {
   TableView table;
@@ -40,6 +48,7 @@ struct BoundJoin {
   bool nulls_equal = false;
   std::vector<std::size_t> left_columns;   ///< of the left input that the result has
   std::vector<std::size_t> right_columns;  ///< behind them; none where the kind of join has left rows alone
+  Side build = Side::right;                ///< the side that has fewer rows, about
 };
 /// The keys are the first columns of the input.
 struct BoundGroupBy {

@@ -13,7 +13,6 @@
 #include "operators/contract/join_kind.hpp"
 #include "operators/query/bind_expression.hpp"
 #include "operators/query/query_functions.hpp"
-#include "operators/query/relation.hpp"
 #include "operators/resolve/join_columns.hpp"
 
 namespace garuda::query {
@@ -197,6 +196,45 @@ class PairConditions {
   Schema all_;
 };
 
+/// Conditions of joins that were bound, as expressions over the columns of both sides.
+struct PairExpressions {
+  Schema const& left;
+  Schema const& right;
+
+  /// nullopt: the condition compares values of different types.
+  std::optional<ScalarExpression> of(Condition const& where) const {
+    if (where.kind == Condition::Kind::comparison) return of(where.comparison);
+    std::vector<ScalarExpression> parts;
+    for (auto const& part : where.parts) {
+      auto expression = of(part);
+      if (!expression) return std::nullopt;
+      parts.push_back(*std::move(expression));
+    }
+    if (where.kind == Condition::Kind::negation) return call("not", std::move(parts));
+    return call(where.kind == Condition::Kind::all ? "and" : "or", std::move(parts));
+  }
+
+ private:
+  std::optional<ScalarExpression> of(Comparison const& comparison) const {
+    auto const* const first = std::get_if<ColumnRef>(&comparison.first);
+    auto const* const second = std::get_if<ColumnRef>(&comparison.second);
+    // Constants stand beside booleans alone: `value = true`.
+    if (first == nullptr) return std::nullopt;
+    if (second == nullptr) return garuda::column(position_of(*first));
+    if (field_of(*first).type != field_of(*second).type) return std::nullopt;
+    return call(std::string(function_of(comparison.comparator)),
+                {garuda::column(position_of(*first)), garuda::column(position_of(*second))});
+  }
+
+  std::size_t position_of(ColumnRef const& column) const {
+    auto const position = column_position(column.name);
+    return column.side == Side::left ? position : left.size() + position;
+  }
+  Field const& field_of(ColumnRef const& column) const {
+    return (column.side == Side::left ? left : right)[column_position(column.name)];
+  }
+};
+
 /// Adds the keys to the columns of both sides. A join takes a column as a key once.
 Result<std::vector<std::pair<std::size_t, std::size_t>>> bind_keys(JoinClause const& clause, AddedColumns& lefts,
                                                                    AddedColumns& rights) {
@@ -275,6 +313,17 @@ std::size_t AddedColumns::add_copy(std::size_t column) {
 Bound AddedColumns::behind(Bound input) && {
   if (columns_.columns.size() == inputs_) return input;
   return with_input(std::move(columns_), std::move(input), std::move(schema_));
+}
+
+Result<std::optional<expr::Expression>> pair_expression(Condition const& where, Schema const& left,
+                                                        Schema const& right) {
+  auto pairs = left;
+  pairs.insert(pairs.end(), right.begin(), right.end());
+  auto const expression = PairExpressions{left, right}.of(where);
+  if (!expression) return std::optional<expr::Expression>();
+  return bind_expression(*expression, pairs).map([](expr::Expression bound) {
+    return std::optional(std::move(bound));
+  });
 }
 
 Result<Bound> bind_join(JoinClause const& written, Bound left, Bound right) {

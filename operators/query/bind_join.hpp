@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -51,6 +52,11 @@ class AddedColumns {
   Schema schema_;
   BoundProject columns_;
 };
+
+/// The condition of a join that was bound as an expression over the columns of the left input, then those of the right
+/// one; nullopt: it compares values of different types, which joins compare exactly.
+Result<std::optional<expr::Expression>> pair_expression(Condition const& where, Schema const& left,
+                                                        Schema const& right);
 
 /// Errors: usage for a condition that the kind of join cannot test pair by pair; those of bind_expression and
 /// resolve_join.

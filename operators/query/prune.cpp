@@ -9,7 +9,6 @@
 #include "expr/sides.hpp"
 #include "operators/query/bind.hpp"
 #include "operators/query/bind_join.hpp"
-#include "operators/query/relation.hpp"
 
 namespace garuda::query {
 namespace {
@@ -114,8 +113,6 @@ struct PrunedSide {
   std::vector<std::size_t> kept;     ///< among the columns that the result had of this side
 };
 
-std::size_t position_of(std::string const& name) { return std::stoul(name.substr(1)); }
-
 PrunedSide prune_side(BoundJoin const& join, Side side, Bound input, Needed const& needed, std::size_t first) {
   auto const& columns = side == Side::left ? join.left_columns : join.right_columns;
   Needed below(input.schema.size());
@@ -125,7 +122,7 @@ PrunedSide prune_side(BoundJoin const& join, Side side, Bound input, Needed cons
   for (auto const c : pruned.kept) below[columns[c]] = true;
   for (auto const& [left, right] : join.keys) below[side == Side::left ? left : right] = true;
   if (join.where)
-    for (auto const& name : columns_of(*join.where, side)) below[position_of(name)] = true;
+    for (auto const& name : columns_of(*join.where, side)) below[column_position(name)] = true;
   pruned.input = prune(std::move(input), std::move(below));
   for (auto const c : pruned.kept) pruned.columns.push_back(pruned.input.places.at(columns[c]));
   return pruned;
@@ -135,7 +132,7 @@ void move(Condition& condition, PrunedSide const& left, PrunedSide const& right)
   for (auto* operand : {&condition.comparison.first, &condition.comparison.second})
     if (auto* const column = std::get_if<ColumnRef>(operand); column != nullptr && !column->name.empty()) {
       auto const& places = (column->side == Side::left ? left : right).input.places;
-      column->name = column_name(places.at(position_of(column->name)));
+      column->name = column_name(places.at(column_position(column->name)));
     }
   for (auto& part : condition.parts) move(part, left, right);
 }

@@ -307,6 +307,10 @@ std::optional<Comparator> comparator_of(std::string_view function) {
   return found == std::end(kComparisons) ? std::nullopt : std::optional(found->comparator);
 }
 
+std::string_view function_of(Comparator comparator) {
+  return std::ranges::find(kComparisons, comparator, &ComparisonName::comparator)->name;
+}
+
 Result<Expression> bind_function(FunctionCall call) {
   if (auto const comparator = comparator_of(call.name)) {
     GARUDA_TRY(check_arguments(call, 2, 2));

@@ -27,5 +27,7 @@ Result<expr::Expression> bind_function(FunctionCall call);
 
 /// The comparator that a function is; nullopt: it is none.
 std::optional<Comparator> comparator_of(std::string_view function);
+/// The inverse.
+std::string_view function_of(Comparator comparator);
 
 }  // namespace garuda::query

@@ -2,6 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <variant>
@@ -9,10 +12,12 @@
 
 #include "operators/group_by/group_by.hpp"
 #include "operators/join/join.hpp"
+#include "operators/join/join_build.hpp"
+#include "operators/pipeline/pipeline.hpp"
+#include "operators/pipeline/rows.hpp"
+#include "operators/plan/path_choice.hpp"
 #include "operators/query/bind.hpp"
 #include "operators/query/bind_join.hpp"
-#include "operators/query/projection.hpp"
-#include "operators/query/relation.hpp"
 #include "operators/query/sort.hpp"
 #include "operators/resolve/group_by_columns.hpp"
 #include "operators/resolve/join_columns.hpp"
@@ -95,47 +100,158 @@ Plan plan_of(Bound const& query) {
   return plan;
 }
 
-/// Runs the operators of one query, those that feed an operator before it.
+/// A node of a plan while its operator is made: the rows that it gives are known once its pipeline has run.
+struct Node {
+  Plan plan;
+  std::optional<std::size_t> step;  ///< of the pipeline; nullopt: the operator is none of its steps
+  std::vector<Node> inputs;
+};
+
+/// Runs the operators of one query: pipelines from breaker to breaker, those that feed one before it.
 class QueryRunner {
  public:
   QueryRunner(QueryOptions const& options, contract::DeviceSet& devices, run::QueryRun& run)
       : options_(options), devices_(devices), run_(run) {}
 
-  Result<Ran> run(Bound const& query) {
-    std::vector<Ran> inputs;
-    for (auto const& input : query.inputs) {
-      GARUDA_TRY_ASSIGN(auto ran, run(input));
-      inputs.push_back(std::move(ran));
+  /// `rows`: of the result that are wanted, at most, where any will do.
+  Result<Ran> run(Bound const& query, std::optional<std::uint64_t> rows = std::nullopt) {
+    auto const& operation = query.operation;
+    if (auto const* const group_by = std::get_if<BoundGroupBy>(&operation)) return run_group_by(*group_by, query);
+    if (auto const* const sort = std::get_if<BoundSort>(&operation)) return run_sort(*sort, query);
+    if (auto const* const limit = std::get_if<BoundLimit>(&operation)) return run_limit(*limit, query);
+    if (std::holds_alternative<BoundUnion>(operation)) return run_union(query);
+    if (auto const* const join = std::get_if<BoundJoin>(&operation); join != nullptr && !can_probe(*join))
+      return run_join(*join, query);
+    return run_pipeline(query, rows);
+  }
+
+ private:
+  /// Whether the join is a step of a pipeline: on the path whose tables are built once and probed as often as wanted.
+  /// A tuning is of the operator that takes both sides whole.
+  bool can_probe(BoundJoin const& join) const {
+    auto const* const row = &join::path_of_tables();
+    bool const is_of_path = options_.picks_path() || plan::find_path(options_.path) == row;
+    return is_of_path && options_.join_tuning == JoinTuning{} && !join.keys.empty();
+  }
+
+  pipeline::PipelineOptions pipeline_options() {
+    return {options_.threads, run_.threads(), options_.memory_limit_bytes, options_.control, &run_.recorder};
+  }
+
+  Result<Ran> run_pipeline(Bound const& query, std::optional<std::uint64_t> rows) {
+    std::unique_ptr<pipeline::Pipeline> made;
+    GARUDA_TRY_ASSIGN(auto node, extend(query, made));
+    GARUDA_TRY_ASSIGN(auto table,
+                      run_.arena.execute([&] { return made->run(column_names(query.schema.size()), rows); }));
+    return Ran{std::move(table), plan_of(std::move(node), *made)};
+  }
+
+  Plan plan_of(Node node, pipeline::Pipeline const& made) {
+    for (auto& input : node.inputs) node.plan.inputs.push_back(plan_of(std::move(input), made));
+    if (node.step) {
+      node.plan.estimated_rows = static_cast<double>(made.rows_of(*node.step));
+      run_.recorder.add_phase(node.plan.operation, made.ns_of(*node.step), 0, made.rows_of(*node.step));
+    } else if (!node.plan.inputs.empty() && node.plan.estimated_rows == 0) {
+      node.plan.estimated_rows = node.plan.inputs[0].estimated_rows;
     }
-    if (auto const* const join = std::get_if<BoundJoin>(&query.operation)) return run_join(*join, std::move(inputs));
-    if (auto const* const group_by = std::get_if<BoundGroupBy>(&query.operation))
-      return run_group_by(*group_by, std::move(inputs));
+    return std::move(node.plan);
+  }
+
+  /// Puts the operator behind the steps of the pipeline that feeds it, which begins at a table or a breaker.
+  Result<Node> extend(Bound const& query, std::unique_ptr<pipeline::Pipeline>& made) {
+    auto const& operation = query.operation;
+    Node node{node_of(query), std::nullopt, {}};
+    if (auto const* const scan = std::get_if<BoundScan>(&operation)) {
+      made = std::make_unique<pipeline::Pipeline>(scan->table, pipeline_options());
+      node.plan.estimated_rows = static_cast<double>(scan->table.num_rows());
+      return node;
+    }
+    if (auto const* const join = std::get_if<BoundJoin>(&operation); join != nullptr && can_probe(*join)) {
+      GARUDA_TRY_ASSIGN(auto const where, where_of(*join, query));
+      if (!join->where || where) return extend_by_probe(*join, query, where, made);
+    }
+    auto const* const filter = std::get_if<BoundFilter>(&operation);
+    auto const* const project = std::get_if<BoundProject>(&operation);
+    if (filter == nullptr && project == nullptr) {
+      GARUDA_TRY_ASSIGN(auto ran, std::holds_alternative<BoundJoin>(operation)
+                                      ? run_join(std::get<BoundJoin>(operation), query)
+                                      : run(query));
+      made = std::make_unique<pipeline::Pipeline>(std::move(ran.table), pipeline_options());
+      return Node{std::move(ran.plan), std::nullopt, {}};
+    }
+    GARUDA_TRY_ASSIGN(auto input, extend(query.inputs[0], made));
+    auto const before = made->num_steps();
+    GARUDA_TRY(filter != nullptr ? made->filter(filter->predicate) : made->project(project->columns));
+    if (made->num_steps() > before) node.step = before;
+    node.inputs.push_back(std::move(input));
+    return node;
+  }
+
+  static Result<std::optional<expr::Expression>> where_of(BoundJoin const& join, Bound const& query) {
+    if (!join.where) return std::optional<expr::Expression>();
+    return pair_expression(*join.where, query.inputs[0].schema, query.inputs[1].schema);
+  }
+
+  Result<Node> extend_by_probe(BoundJoin const& join, Bound const& query, std::optional<expr::Expression> where,
+                               std::unique_ptr<pipeline::Pipeline>& made) {
+    auto const build = join.build == Side::left ? 0U : 1U;
+    GARUDA_TRY_ASSIGN(auto built, run(query.inputs[build]));
+    GARUDA_TRY_ASSIGN(auto probing, extend(query.inputs[1 - build], made));
+    auto const table = made->keep(std::move(built.table));
+    GARUDA_TRY(made->probe({table, join.build, join.kind, join.nulls_equal, join.keys, join.left_columns,
+                            join.right_columns, std::move(where)},
+                           devices_));
+    Node node{node_of(query), made->num_steps() - 1, {}};
+    auto const& row = join::path_of_tables();
+    node.plan.path = row.path;
+    node.plan.device = std::string(row.name);
+    node.inputs.push_back(std::move(probing));
+    node.inputs.insert(build == 0 ? node.inputs.begin() : node.inputs.end(), Node{std::move(built.plan), {}, {}});
+    return node;
+  }
+
+  /// Runs an operator of the host that takes the whole results of its inputs.
+  template <class Body>
+  Result<Ran> run_breaker(Bound const& query, std::vector<Ran> inputs, Body const& body) {
     auto plan = node_of(query);
     run::PhaseTimer const timer(run_.recorder, plan.operation);
-    GARUDA_TRY_ASSIGN(auto table, run_.arena.execute([&] { return run_on_host(query, inputs); }));
+    GARUDA_TRY_ASSIGN(auto table, run_.arena.execute([&] { return body(); }));
     plan.estimated_rows = static_cast<double>(table.num_rows());
     for (auto& input : inputs) plan.inputs.push_back(std::move(input.plan));
     return Ran{std::move(table), std::move(plan)};
   }
 
- private:
-  Result<Table> run_on_host(Bound const& query, std::vector<Ran> const& inputs) {
-    auto const& control = options_.control;
-    auto const& operation = query.operation;
-    if (auto const* const scan = std::get_if<BoundScan>(&operation))
-      return project_rows(scan->table, first_columns(scan->table.num_columns()).columns, control);
-    auto const input = inputs[0].table.view();
-    if (auto const* const filter = std::get_if<BoundFilter>(&operation))
-      return filter_rows(input, filter->predicate, control);
-    if (auto const* const project = std::get_if<BoundProject>(&operation))
-      return project_rows(input, project->columns, control);
-    if (auto const* const sort = std::get_if<BoundSort>(&operation))
-      return sort_rows(input, sort->columns, sort->rows, control);
-    if (auto const* const limit = std::get_if<BoundLimit>(&operation))
-      return slice_rows(input, limit->offset, limit->rows.value_or(~std::uint64_t{0}));
+  Result<std::vector<Ran>> run_inputs(Bound const& query, std::optional<std::uint64_t> rows = std::nullopt) {
+    std::vector<Ran> inputs;
+    for (auto const& input : query.inputs) {
+      GARUDA_TRY_ASSIGN(auto ran, run(input, rows));
+      inputs.push_back(std::move(ran));
+    }
+    return inputs;
+  }
+
+  Result<Ran> run_sort(BoundSort const& sort, Bound const& query) {
+    GARUDA_TRY_ASSIGN(auto inputs, run_inputs(query));
+    auto const table = inputs[0].table.view();
+    return run_breaker(query, std::move(inputs),
+                       [&, table] { return sort_rows(table, sort.columns, sort.rows, options_.control); });
+  }
+
+  Result<Ran> run_limit(BoundLimit const& limit, Bound const& query) {
+    std::optional<std::uint64_t> wanted;
+    if (limit.rows) wanted = limit.offset + std::min(*limit.rows, ~std::uint64_t{0} - limit.offset);
+    GARUDA_TRY_ASSIGN(auto inputs, run_inputs(query, wanted));
+    auto const table = inputs[0].table.view();
+    return run_breaker(query, std::move(inputs), [&, table]() -> Result<Table> {
+      return pipeline::slice_rows(table, limit.offset, limit.rows.value_or(~std::uint64_t{0}));
+    });
+  }
+
+  Result<Ran> run_union(Bound const& query) {
+    GARUDA_TRY_ASSIGN(auto inputs, run_inputs(query));
     std::vector<Table> tables;
-    for (auto const& ran : inputs) tables.push_back(slice_rows(ran.table.view(), 0, ~std::uint64_t{0}));
-    return append_rows(tables);
+    for (auto& ran : inputs) tables.push_back(std::move(ran.table));
+    return run_breaker(query, std::move(inputs), [&]() -> Result<Table> { return pipeline::append_rows(tables); });
   }
 
   /// Reads a result to its end; the operator takes its place above the plans of its inputs.
@@ -150,7 +266,8 @@ class QueryRunner {
     return Ran{with_positions(std::move(table)), std::move(plan)};
   }
 
-  Result<Ran> run_join(BoundJoin const& join, std::vector<Ran> inputs) {
+  Result<Ran> run_join(BoundJoin const& join, Bound const& query) {
+    GARUDA_TRY_ASSIGN(auto inputs, run_inputs(query));
     auto const left = inputs[0].table.view();
     auto const right = inputs[1].table.view();
     JoinSpec spec;
@@ -169,7 +286,8 @@ class QueryRunner {
     return collected(*result, std::move(inputs));
   }
 
-  Result<Ran> run_group_by(BoundGroupBy const& group_by, std::vector<Ran> inputs) {
+  Result<Ran> run_group_by(BoundGroupBy const& group_by, Bound const& query) {
+    GARUDA_TRY_ASSIGN(auto inputs, run_inputs(query));
     auto const table = inputs[0].table.view();
     GroupBySpec spec;
     for (std::size_t k = 0; k < group_by.num_keys; ++k) spec.keys.push_back(column_name(k));

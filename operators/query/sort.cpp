@@ -11,7 +11,7 @@
 #include "core/parallel_blocks.hpp"
 #include "keys/codes/key_types.hpp"
 #include "keys/order/order_words.hpp"
-#include "operators/query/relation.hpp"
+#include "operators/pipeline/rows.hpp"
 
 namespace garuda::query {
 namespace {
@@ -96,7 +96,7 @@ Result<Table> sort_rows(TableView table, std::span<SortColumn const> columns, st
     GARUDA_TRY_ASSIGN(auto const words, SortWords::create(table, columns, control));
     auto const wanted = std::min(rows.value_or(words.rows()), words.rows());
     GARUDA_TRY_ASSIGN(auto const ids, sorted_ids(words, wanted, control));
-    return gather_rows(table, {&ids, 1}, control);
+    return pipeline::gather_rows(table, {&ids, 1}, control);
   } catch (std::bad_alloc const&) {
     return fail(ErrorCode::out_of_memory, "no memory to sort the rows of a query");
   }

@@ -260,7 +260,8 @@ TEST_F(Queries, PlansHaveANodeForEachOperator) {
   EXPECT_EQ(explained->inputs.at(0).operation, "filter");
   auto const result = engine().run(query);
   ASSERT_TRUE(result) << result.error().describe();
-  EXPECT_EQ((*result)->plan().inputs.at(0).estimated_rows, 4);
+  // The limit is reached in the first batches: the others are not read.
+  EXPECT_EQ((*result)->plan().inputs.at(0).estimated_rows, 2);
   EXPECT_EQ((*result)->stats().rows_out, 2U);
 }
 

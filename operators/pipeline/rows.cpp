@@ -1,4 +1,4 @@
-#include "operators/query/relation.hpp"
+#include "operators/pipeline/rows.hpp"
 
 #include <algorithm>
 #include <iterator>
@@ -8,7 +8,7 @@
 #include "core/parallel_blocks.hpp"
 #include "operators/materialize/gather.hpp"
 
-namespace garuda::query {
+namespace garuda::pipeline {
 namespace {
 
 /// Most rows of a batch that is gathered.
@@ -16,13 +16,11 @@ constexpr std::size_t kBatchRows = std::size_t{1} << 17;
 
 }  // namespace
 
-std::string column_name(std::size_t position) { return "c" + std::to_string(position); }
-
-Table pick_columns(TableView table, std::span<std::size_t const> columns) {
+Table pick_columns(TableView table, std::span<std::size_t const> columns, std::vector<std::string> names) {
   Schema schema;
   for (auto const column : columns) {
     schema.push_back(table.schema()[column]);
-    schema.back().name = column_name(schema.size() - 1);
+    schema.back().name = std::move(names[schema.size() - 1]);
   }
   std::vector<Batch> batches;
   for (std::size_t b = 0; b < table.num_batches(); ++b) {
@@ -72,4 +70,4 @@ Result<Table> gather_rows(TableView table, std::span<std::vector<std::int64_t> c
   return Table(gatherer.schema(), std::move(batches));
 }
 
-}  // namespace garuda::query
+}  // namespace garuda::pipeline

@@ -1,4 +1,4 @@
-// Tables between the operators of a query: columns that are shared, picked, cut and put behind one another.
+// Tables between pipelines: columns that are shared, picked, cut and put behind one another.
 #pragma once
 
 #include <cstddef>
@@ -11,14 +11,11 @@
 #include "garuda/error.hpp"
 #include "garuda/table.hpp"
 
-namespace garuda::query {
+namespace garuda::pipeline {
 
-/// Names of columns between operators, which nobody sees: their positions, so that no two are equal.
-std::string column_name(std::size_t position);
-
-/// Chosen columns of all rows, in that order, named by their new positions. Shares them with `table`, whose memory has
-/// to outlive the result where its batches do not own it.
-Table pick_columns(TableView table, std::span<std::size_t const> columns);
+/// Chosen columns of all rows, in that order, under other names. Shares them with `table`, whose memory has to outlive
+/// the result where its batches do not own it.
+Table pick_columns(TableView table, std::span<std::size_t const> columns, std::vector<std::string> names);
 
 /// Rows [begin, begin + rows), as many of them as there are. Shares them likewise.
 Table slice_rows(TableView table, std::uint64_t begin, std::uint64_t rows);
@@ -31,4 +28,4 @@ Table append_rows(std::span<Table const> tables);
 /// of the calling task arena. Errors: those of Gatherer; cancelled.
 Result<Table> gather_rows(TableView table, std::span<std::vector<std::int64_t> const> lists, Control const& control);
 
-}  // namespace garuda::query
+}  // namespace garuda::pipeline

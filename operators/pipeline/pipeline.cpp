@@ -1,0 +1,224 @@
+// Pipelines as they are made: columns become slots, and each step is told what the steps behind it read.
+#include "operators/pipeline/pipeline.hpp"
+
+#include <algorithm>
+#include <array>
+#include <numeric>
+#include <string>
+
+#include "expr/dictionary_parts.hpp"
+#include "expr/sides.hpp"
+#include "expr/vector.hpp"
+#include "operators/contract/join_kind.hpp"
+#include "operators/join/join_build.hpp"
+#include "operators/pipeline/probe_step.hpp"
+
+namespace garuda::pipeline {
+namespace {
+
+void add_to(std::vector<bool>& set, std::vector<Slot> const& slots) {
+  for (auto const slot : slots) set[slot] = true;
+}
+
+/// The slots of a set that another one does not have.
+std::vector<Slot> without(std::vector<Slot> const& slots, std::vector<bool> const& others) {
+  std::vector<Slot> left;
+  for (auto const slot : slots)
+    if (!others[slot] && std::ranges::find(left, slot) == left.end()) left.push_back(slot);
+  return left;
+}
+
+}  // namespace
+
+Pipeline::Pipeline(TableView source, PipelineOptions options) : source_(source), options_(std::move(options)) {
+  columns_.sources.push_back({source, 0});
+  columns_.num_origins = 1;
+  for (std::size_t c = 0; c < source.num_columns(); ++c)
+    visible_.push_back(columns_.add({std::size_t{0}, c, source.schema()[c]}));
+}
+
+TableView Pipeline::keep(Table table) {
+  kept_.push_back(std::make_unique<Table>(std::move(table)));
+  return kept_.back()->view();
+}
+
+expr::Expression Pipeline::over_slots(expr::Expression expression) const {
+  expr::visit_columns(expression, [&](std::size_t& column) { column = visible_[column]; });
+  return expression;
+}
+
+/// The expression, parts of which are evaluated once a dictionary value where it reads rows of the source in place.
+Result<expr::Expression> Pipeline::with_dictionary_parts(expr::Expression expression) {
+  bool is_of_source = is_range_;
+  expr::visit_columns(expression, [&](std::size_t slot) { is_of_source &= columns_.slots[slot].source == 0; });
+  if (!is_of_source) return expression;
+  std::vector<Slot> slots(source_.num_columns());
+  expr::visit_columns(expression, [&](std::size_t& slot) {
+    auto const column = columns_.slots[slot].column;
+    slots[column] = slot;
+    slot = column;
+  });
+  GARUDA_TRY_ASSIGN(auto split, expr::evaluate_dictionaries(source_, std::move(expression)));
+  for (auto& part : split.parts) {
+    auto const view = keep(std::move(part));
+    columns_.sources.push_back({view, 0});
+    slots.push_back(columns_.add({columns_.sources.size() - 1, 0, view.schema()[0]}));
+  }
+  expr::visit_columns(split.expression, [&](std::size_t& column) { column = slots[column]; });
+  return std::move(split.expression);
+}
+
+Result<void> Pipeline::filter(expr::Expression predicate) {
+  GARUDA_TRY_ASSIGN(auto expression, with_dictionary_parts(over_slots(std::move(predicate))));
+  GARUDA_TRY_ASSIGN(auto program, SlotProgram::create(columns_, std::move(expression), expr::Nulls::false_));
+  steps_.push_back(std::make_unique<FilterStep>(std::move(program)));
+  is_range_ = false;
+  return {};
+}
+
+Result<void> Pipeline::project(std::span<ProjectedColumn const> columns) {
+  std::vector<Slot> visible;
+  std::vector<ComputeStep::Computed> computed;
+  for (auto const& column : columns) {
+    if (auto const* const position = std::get_if<std::size_t>(&column)) {
+      visible.push_back(visible_[*position]);
+      continue;
+    }
+    GARUDA_TRY_ASSIGN(auto expression, with_dictionary_parts(over_slots(std::get<expr::Expression>(column))));
+    Field const field{{}, expression.type, true};
+    GARUDA_TRY_ASSIGN(auto program, SlotProgram::create(columns_, std::move(expression), expr::Nulls::kept));
+    visible.push_back(columns_.add({std::nullopt, 0, field}));
+    computed.push_back({visible.back(), field, std::move(program)});
+  }
+  visible_ = std::move(visible);
+  if (!computed.empty()) steps_.push_back(std::make_unique<ComputeStep>(std::move(computed)));
+  return {};
+}
+
+Result<void> Pipeline::probe(Probe const& probe, contract::DeviceSet& devices) {
+  auto const parts = contract::parts_of(probe.kind);
+  auto const build = probe.side;
+  bool const builds_right = build == Side::right;
+  std::vector<std::string> names;
+  std::vector<std::size_t> build_keys;
+  std::vector<Field> probe_fields;
+  ProbeSpec spec;
+  for (auto const& [left, right] : probe.keys) {
+    build_keys.push_back(builds_right ? right : left);
+    names.push_back(probe.build.schema()[build_keys.back()].name);
+    spec.keys.push_back(visible_[builds_right ? left : right]);
+    probe_fields.push_back(columns_.slots[spec.keys.back()].field);
+  }
+  JoinBuildOptions options{probe.nulls_equal, options_.threads, options_.memory_limit_bytes, 0, options_.control};
+  join::JoinBuildState state(probe.build, std::move(names), std::move(build_keys), std::move(options), devices);
+  GARUDA_TRY_ASSIGN(spec.side, state.side_for(probe_fields, options_.control));
+
+  columns_.sources.push_back({probe.build, columns_.num_origins});
+  std::vector<Slot> build_slots;
+  for (std::size_t c = 0; c < probe.build.num_columns(); ++c) {
+    auto field = probe.build.schema()[c];
+    field.nullable |= parts.gives_unmatched(other_side(build));
+    build_slots.push_back(columns_.add({columns_.sources.size() - 1, c, std::move(field)}));
+  }
+  if (parts.gives_unmatched(build) && parts.pairs)
+    for (auto const slot : visible_) columns_.slots[slot].field.nullable = true;
+  auto const& lefts = builds_right ? visible_ : build_slots;
+  auto const& rights = builds_right ? build_slots : visible_;
+  spec.probe_rows = parts.rows(other_side(build));
+  spec.build_rows = parts.rows(build);
+  spec.pairs = parts.pairs;
+  spec.num_build_rows = static_cast<std::uint64_t>(probe.build.num_rows());
+  spec.build_origin = columns_.num_origins++;
+  spec.lanes = options_.lanes;
+  spec.control = options_.control;
+  if (probe.where) {
+    auto where = *probe.where;
+    expr::visit_columns(where, [&](std::size_t& column) {
+      column = column < lefts.size() ? lefts[column] : rights[column - lefts.size()];
+    });
+    GARUDA_TRY_ASSIGN(spec.where, SlotProgram::create(columns_, std::move(where), expr::Nulls::false_));
+  }
+  std::vector<Slot> visible;
+  for (auto const column : probe.left_columns) visible.push_back(lefts[column]);
+  for (auto const column : probe.right_columns) visible.push_back(rights[column]);
+  if (parts.left == contract::SideRows::all || parts.right == contract::SideRows::all) {
+    spec.mark = columns_.add({std::nullopt, 0, {{}, {TypeId::boolean}, false}});
+    visible.push_back(*spec.mark);
+  }
+  GARUDA_TRY_ASSIGN(auto step, ProbeStep::create(std::move(spec), columns_));
+  is_range_ = is_range_ && !step->takes_rows();
+  steps_.push_back(std::move(step));
+  visible_ = std::move(visible);
+  return {};
+}
+
+/// Whether a column that was read comes along with its rows: what is computed has no other place, and values of a fixed
+/// width are taken from the chunk, which a cache holds, faster than from the table.
+bool Pipeline::comes_along(Slot slot) const {
+  auto const& [source, column, field] = columns_.slots[slot];
+  if (!source) return true;
+  auto const kind = expr::kind_of(field.type);
+  return kind && *kind != expr::Kind::bytes && field.type.id != TypeId::dictionary;
+}
+
+/// `read`: the slots that chunks have when they come to the step.
+Live Pipeline::live_behind(std::size_t step, std::vector<bool> const& read) const {
+  std::vector<bool> wanted(columns_.slots.size());
+  add_to(wanted, visible_);
+  for (auto later = step + 1; later < steps_.size(); ++later) add_to(wanted, steps_[later]->reads());
+  Live live{{}, std::vector<bool>(columns_.num_origins)};
+  for (Slot slot = 0; slot < wanted.size(); ++slot) {
+    if (!wanted[slot]) continue;
+    auto const& source = columns_.slots[slot].source;
+    if (read[slot] && comes_along(slot))
+      live.slots.push_back(slot);
+    else if (source)
+      live.origins[columns_.sources[*source].origin] = true;
+  }
+  return live;
+}
+
+Result<void> Pipeline::prepare() {
+  std::vector<bool> is_range(columns_.num_origins);
+  is_range[0] = true;
+  std::vector<bool> read(columns_.slots.size());
+  for (std::size_t s = 0; s < steps_.size(); ++s) {
+    auto& step = *steps_[s];
+    stages_.push_back(std::make_unique<Stage>());
+    auto const missing = without(step.reads(), read);
+    GARUDA_TRY_ASSIGN(stages_.back()->loader, Loader::create(columns_, missing, is_range, StringForm::view));
+    add_to(read, missing);
+    auto live = live_behind(s, read);
+    if (step.takes_rows()) {
+      read.assign(read.size(), false);
+      add_to(read, live.slots);
+      is_range[0] = false;
+    }
+    step.set_live(std::move(live));
+    add_to(read, step.makes());
+  }
+  // Strings that were read by row numbers are views; the result has them as their table does.
+  for (Slot slot = 0; slot < read.size(); ++slot) read[slot] = read[slot] && (is_range[0] || comes_along(slot));
+  auto const missing = without(visible_, read);
+  GARUDA_TRY_ASSIGN(written_, Loader::create(columns_, missing, is_range, StringForm::utf8));
+  result_ = live_behind(steps_.size(), read);
+  return {};
+}
+
+Field Pipeline::field_of(Slot slot) const {
+  auto field = columns_.slots[slot].field;
+  for (auto const& [read, of_table] : written_.fields())
+    if (read == slot) field.type = of_table->type;
+  return field;
+}
+
+Schema Pipeline::schema_of(std::vector<std::string> names) const {
+  Schema schema;
+  for (std::size_t c = 0; c < visible_.size(); ++c) {
+    schema.push_back(field_of(visible_[c]));
+    schema.back().name = std::move(names[c]);
+  }
+  return schema;
+}
+
+}  // namespace garuda::pipeline

@@ -1,0 +1,141 @@
+// Steps between two breakers of a query, fused: rows pass through them morsel by morsel, in a thread's cache.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "expr/program.hpp"
+#include "garuda/control.hpp"
+#include "garuda/error.hpp"
+#include "garuda/join.hpp"
+#include "garuda/table.hpp"
+#include "operators/contract/device_set.hpp"
+#include "operators/contract/stats_sink.hpp"
+#include "operators/pipeline/chunk.hpp"
+#include "operators/pipeline/step.hpp"
+
+namespace garuda::pipeline {
+
+/// A column of a projection: one of the input as it is, or the values of an expression.
+using ProjectedColumn = std::variant<std::size_t, expr::Expression>;
+
+/// How a pipeline runs.
+struct PipelineOptions {
+  std::uint32_t threads = 0;  ///< of the arena that calls run(), for build sides; 0: as many as the host has
+  std::size_t lanes = 1;      ///< threads that the arena has at most
+  std::uint64_t memory_limit_bytes = 0;
+  Control control{};
+  contract::StatsSink* stats = nullptr;
+};
+
+/// A join of the pipeline's rows with a table that is there.
+struct Probe {
+  TableView build;          ///< outlives the pipeline and its result
+  Side side = Side::right;  ///< the build side
+  JoinKind kind = JoinKind::inner;
+  bool nulls_equal = false;
+  std::vector<std::pair<std::size_t, std::size_t>> keys;  ///< columns of the left and of the right side
+  std::vector<std::size_t> left_columns;                  ///< of the left side that the result has
+  std::vector<std::size_t> right_columns;                 ///< behind them
+  /// A condition of matches, over the columns of the left side, then those of the right one.
+  std::optional<expr::Expression> where{};
+};
+
+/// Made step by step, then run once. Columns are found by position among those that the last step gives.
+class Pipeline {
+ public:
+  /// Begins with the rows of a table of the host, which outlives the pipeline and its result.
+  Pipeline(TableView source, PipelineOptions options);
+  /// Begins with the rows of a table that it keeps.
+  Pipeline(Table source, PipelineOptions options) : Pipeline(source.view(), std::move(options)) {
+    keep(std::move(source));
+  }
+  Pipeline(Pipeline const&) = delete;
+  Pipeline& operator=(Pipeline const&) = delete;
+
+  /// Keeps a table as long as the pipeline.
+  TableView keep(Table table);
+
+  /// Keeps rows for which a boolean expression is true. Errors: those of expr::compile.
+  Result<void> filter(expr::Expression predicate);
+  /// Errors: as above.
+  Result<void> project(std::span<ProjectedColumn const> columns);
+  /// Joins. Errors: those of JoinBuildState::side_for and ProbeStep::create.
+  Result<void> probe(Probe const& probe, contract::DeviceSet& devices);
+
+  /// The number of steps so far.
+  std::size_t num_steps() const noexcept { return steps_.size(); }
+  /// Rows that step `i` gave, once the pipeline has run.
+  std::uint64_t rows_of(std::size_t step) const noexcept { return stages_[step]->rows; }
+  /// Nanoseconds of all threads within the step alone.
+  std::uint64_t ns_of(std::size_t step) const noexcept { return stages_[step]->ns; }
+
+  /// The rows that come out, in columns named by `names`: in the order of the source's rows, before them none.
+  /// `rows`: at most so many, the first ones; the source is read no further than these need. Blocks; runs on the
+  /// threads of the calling task arena. Columns of the source that no step moved are shared with it. Errors: those of
+  /// the steps; cancelled; out_of_memory.
+  Result<Table> run(std::vector<std::string> names, std::optional<std::uint64_t> rows);
+
+ private:
+  struct Morsel {
+    std::size_t batch = 0;
+    std::int64_t in_batch = 0;
+    std::int64_t begin = 0;
+    std::uint64_t rows = 0;
+  };
+  /// What is known of a step once all steps are.
+  struct Stage {
+    Loader loader;
+    std::atomic<std::uint64_t> rows{0};
+    std::atomic<std::uint64_t> ns{0};
+  };
+  /// The batches of one morsel, in order.
+  struct Output {
+    std::vector<Batch> batches;
+    std::uint64_t rows = 0;
+    bool is_done = false;
+  };
+  class Prefix;
+
+  Slot slot_of(std::size_t column) const { return visible_[column]; }
+  expr::Expression over_slots(expr::Expression expression) const;
+  Result<expr::Expression> with_dictionary_parts(expr::Expression expression);
+  bool reads_source_alone(expr::Expression const& expression) const;
+
+  Result<void> prepare();
+  Live live_behind(std::size_t step, std::vector<bool> const& read) const;
+  bool comes_along(Slot slot) const;
+  Field field_of(Slot slot) const;
+  Schema schema_of(std::vector<std::string> names) const;
+
+  std::vector<Morsel> cut_morsels() const;
+  Result<void> push(std::size_t step, Chunk chunk, std::size_t lane, Output& output) const;
+  Result<void> write(Chunk chunk, Output& output) const;
+  /// Pushes `count` chunks, which make(i) gives, from a step on. Returns the number of leading outputs that are whole.
+  template <class Make>
+  Result<std::size_t> push_all(std::size_t step, std::size_t count, std::span<Output> outputs,
+                               std::optional<std::uint64_t> rows, Make const& make) const;
+  Result<std::vector<Batch>> run_steps(std::optional<std::uint64_t> rows) const;
+
+  TableView source_;
+  PipelineOptions options_;
+  std::vector<std::unique_ptr<Table>> kept_;
+  std::vector<std::shared_ptr<void const>> sides_;  ///< build sides, which steps refer to
+  Columns columns_;
+  std::vector<Slot> visible_;  ///< slots of the columns that the last step gives
+  bool is_range_ = true;       ///< so far, chunks hold the source's rows as ranges
+  std::vector<std::unique_ptr<Step>> steps_;
+  std::vector<std::unique_ptr<Stage>> stages_;
+  Loader written_;  ///< reads the result's columns
+  Live result_;     ///< those that chunks have already, and where the others come from
+};
+
+}  // namespace garuda::pipeline

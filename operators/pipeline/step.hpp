@@ -1,0 +1,78 @@
+// Steps of a pipeline: what becomes of a chunk on its way.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "garuda/error.hpp"
+#include "operators/pipeline/chunk.hpp"
+#include "operators/pipeline/slot_program.hpp"
+
+namespace garuda::pipeline {
+
+/// Takes the chunks that a step gives. Errors: those of the steps behind.
+using Next = std::function<Result<void>(Chunk)>;
+
+/// One step. Several threads push chunks at once, each its own.
+class Step {
+ public:
+  virtual ~Step() = default;
+
+  /// Slots that the step reads of every chunk; they are loaded before push().
+  virtual std::vector<Slot> reads() const = 0;
+  /// Slots that the chunks which it gives have beside those that it read.
+  virtual std::vector<Slot> makes() const { return {}; }
+  /// Whether chunks that the step gives hold rows by their numbers.
+  virtual bool takes_rows() const noexcept = 0;
+  /// Called once, before any push: what the steps behind read.
+  virtual void set_live(Live live) = 0;
+  /// `lane`: the thread's, below the number that the pipeline was made for.
+  virtual Result<void> push(Chunk chunk, std::size_t lane, Next const& next) const = 0;
+  /// Called once when all chunks were pushed: the rows that were held back, for the steps behind.
+  virtual Result<std::vector<Chunk>> finish() const;
+};
+
+/// Rows for which a predicate is true.
+class FilterStep final : public Step {
+ public:
+  explicit FilterStep(std::unique_ptr<SlotProgram> predicate) : predicate_(std::move(predicate)) {}
+
+  std::vector<Slot> reads() const override { return predicate_->reads(); }
+  bool takes_rows() const noexcept override { return true; }
+  void set_live(Live live) override { live_ = std::move(live); }
+  Result<void> push(Chunk chunk, std::size_t lane, Next const& next) const override;
+
+ private:
+  std::unique_ptr<SlotProgram> predicate_;
+  Live live_;
+};
+
+/// A column for each of some expressions, all of which are evaluated for every row.
+class ComputeStep final : public Step {
+ public:
+  /// A computed column: its slot, whose field outlives the step.
+  struct Computed {
+    Slot slot = 0;
+    Field field;
+    std::unique_ptr<SlotProgram> program;
+  };
+
+  explicit ComputeStep(std::vector<Computed> columns) : columns_(std::move(columns)) {}
+
+  std::vector<Slot> reads() const override;
+  std::vector<Slot> makes() const override;
+  bool takes_rows() const noexcept override { return false; }
+  void set_live(Live) override {}
+  Result<void> push(Chunk chunk, std::size_t lane, Next const& next) const override;
+
+ private:
+  std::vector<Computed> columns_;
+};
+
+}  // namespace garuda::pipeline
