@@ -437,6 +437,23 @@ PartitionedKeys single_partition(keys::EncodedKeys keys) {
 
 }  // namespace
 
+std::vector<std::optional<std::size_t>> payload_places(std::span<PayloadColumn const> columns) {
+  std::vector<PayloadColumn const*> moved;
+  std::vector<std::optional<std::size_t>> places;
+  for (auto const& column : columns) {
+    places.emplace_back();
+    if (column.parts.empty()) continue;
+    auto const same = std::ranges::find_if(moved, [&](PayloadColumn const* other) {
+      return other->width == column.width &&
+             std::ranges::equal(other->parts, column.parts, {}, &PayloadColumn::Part::values,
+                                &PayloadColumn::Part::values);
+    });
+    places.back() = static_cast<std::size_t>(same - moved.begin());
+    if (same == moved.end()) moved.push_back(&column);
+  }
+  return places;
+}
+
 std::uint32_t partition_of(std::uint64_t key, RadixDigit digit) noexcept {
   return visit_digit(digit, [key](auto digit_of) { return digit_of(key); });
 }

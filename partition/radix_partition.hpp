@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -81,6 +82,10 @@ struct PayloadColumn {
   /// several threads.
   std::function<void(std::uint64_t first, std::size_t count, std::byte* to)> make = {};
 };
+
+/// The place of each column among those that move: columns of one width that lie in the same memory move once. nullopt:
+/// the column has no parts, so it does not move.
+std::vector<std::optional<std::size_t>> payload_places(std::span<PayloadColumn const> columns);
 
 /// Options of radix_partition. Payload and row ids are semantics, the others change speed only.
 struct PartitionOptions {

@@ -284,13 +284,14 @@ Result<contract::SliceValues> ValueReader::read(contract::SliceRows const& rows,
 }
 
 void place_factors(std::vector<ValueReader>& readers, std::vector<resolve::StateColumn> const& states) {
+  std::vector<partition::PayloadColumn> columns;
+  for (std::size_t c = 0; c < readers.size(); ++c)
+    columns.push_back({4 * contract::value_words(states[c].kind), readers[c].in_place()});
+  auto const moved = partition::payload_places(columns);
   std::map<std::size_t, std::size_t> payload;  // of a column of the table
-  std::size_t moved = 0;
-  for (std::size_t c = 0; c < readers.size(); ++c) {
-    if (readers[c].in_place().empty()) continue;
-    // Columns of the same values move once; entries of an order are a column's own.
-    if (states[c].kind == contract::ValueKind::bytes || payload.emplace(*states[c].column, moved).second) ++moved;
-  }
+  for (std::size_t c = 0; c < readers.size(); ++c)
+    // Entries of an order are no values that a product could be made of.
+    if (moved[c] && states[c].kind != contract::ValueKind::bytes) payload.emplace(*states[c].column, *moved[c]);
   for (auto& reader : readers) {
     auto places = reader.factors();
     for (auto& factor : places) {

@@ -5,8 +5,11 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cstddef>
+#include <cstdint>
 #include <cstring>
 #include <numeric>
+#include <optional>
 #include <random>
 #include <set>
 #include <string>
@@ -258,6 +261,20 @@ TEST(PartitionOptions, CancellationIsSeenInTwoPasses) {
   auto const result = radix_partition(input.encoded(), {4, 0, false}, control, std::move(options));
   ASSERT_FALSE(result);
   EXPECT_EQ(result.error().code(), ErrorCode::cancelled);
+}
+
+TEST(PayloadPlaces, ColumnsOfTheSameMemoryMoveOnce) {
+  std::vector<std::byte> memory(64);
+  auto const column = [&](std::uint32_t width, std::vector<std::size_t> const& places) {
+    PayloadColumn made{width, {}};
+    for (auto const place : places) made.parts.push_back({made.parts.size(), memory.data() + place});
+    return made;
+  };
+  std::vector<PayloadColumn> const columns{column(8, {0, 32}), column(8, {0, 40}), column(8, {}), column(8, {0, 32}),
+                                           column(4, {0, 32}), column(8, {0, 40}), column(4, {0})};
+  using Places = std::vector<std::optional<std::size_t>>;
+  EXPECT_EQ(payload_places(columns), (Places{0, 1, std::nullopt, 0, 2, 1, 3}));
+  EXPECT_EQ(payload_places({}), Places{});
 }
 
 }  // namespace

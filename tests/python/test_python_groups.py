@@ -118,3 +118,15 @@ def test_further_aggregates() -> None:
     for bad in ("sum", ("v", "summ"), ("v", "quantile", 2), ("v", "sum", "s")):
         with pytest.raises(garuda.UsageError):
             garuda.group_by(table, "k").agg(bad)
+
+
+def test_columns_that_share_their_memory() -> None:
+    values = pyarrow.array([float(i * 7919 % 1000) for i in range(10_000)])
+    keys = pyarrow.array([i * 31 % 3_000 for i in range(10_000)])
+    rows = pyarrow.table({"k": keys, "a": values, "b": values, "c": values.view(pyarrow.int64())})
+    aggregates = {"m": ("a", "median"), "s": ("b", "std"), "r": ("a", "corr", "b"), "x": ("c", "max"), "q": ("b", "median")}
+    found = garuda.group_by(rows, "k", ordered=True, path="cpu").agg(**aggregates).to_arrow()  # type: ignore[arg-type]
+    for name, aggregate in aggregates.items():
+        copied = pyarrow.table({n: pyarrow.array(rows[n].to_pylist(), rows[n].type) for n in rows.column_names})
+        alone = garuda.group_by(copied, "k", ordered=True, path="cpu").agg(**{name: aggregate}).to_arrow()  # type: ignore[arg-type]
+        assert found[name].equals(alone[name])

@@ -196,26 +196,20 @@ class PartitionedGroups final : public contract::WholeGroupBy {
 
   /// The columns that move along with their keys, from row `first_row` on; the others are gathered later.
   std::vector<partition::PayloadColumn> payload_columns(std::uint64_t first_row) {
+    std::vector<partition::PayloadColumn> columns;
+    for (std::size_t c = 0; c < states_.requests.size(); ++c)
+      columns.push_back({4 * contract::value_words(states_.requests[c].kind), rows_.table().values->in_place(c)});
+    payload_of_ = partition::payload_places(columns);
     std::vector<partition::PayloadColumn> payload;
-    payload_of_.assign(states_.requests.size(), kGathered);
-    for (std::size_t c = 0; c < payload_of_.size(); ++c) {
-      auto const& request = states_.requests[c];
-      auto const width = 4 * contract::value_words(request.kind);
-      if (width == 0 && !request.may_have_nulls) continue;
-      auto parts = rows_.table().values->in_place(c);
-      if (parts.empty()) {
+    for (std::size_t c = 0; c < columns.size(); ++c) {
+      auto& [width, parts, make] = columns[c];
+      if (!payload_of_[c]) {
+        if (width == 0 && !states_.requests[c].may_have_nulls) continue;
         gathers_ = true;
         reads_row_ids_ = reads_row_ids_ || rows_.table().values->reads_row_ids(c);
-        continue;
+      } else if (*payload_of_[c] == payload.size()) {
+        payload.push_back({width, parts_from(std::move(parts), width, first_row)});
       }
-      // Columns of the same values move once.
-      partition::PayloadColumn column{width, parts_from(std::move(parts), width, first_row)};
-      auto const same = std::ranges::find_if(payload, [&](partition::PayloadColumn const& moved) {
-        return std::ranges::equal(moved.parts, column.parts, {}, &partition::PayloadColumn::Part::values,
-                                  &partition::PayloadColumn::Part::values);
-      });
-      payload_of_[c] = static_cast<std::size_t>(same - payload.begin());
-      if (same == payload.end()) payload.push_back(std::move(column));
     }
     first_more_word_ = payload.size();
     for (auto const* words : rows_.more_words(first_row))
@@ -298,11 +292,11 @@ class PartitionedGroups final : public contract::WholeGroupBy {
     std::vector<contract::SliceValues> values(states_.requests.size());
     std::vector<contract::AggregateInput> inputs(values.size());
     for (std::size_t c = 0; c < values.size(); ++c) {
-      if (auto const moved = payload_of_[c]; moved != kGathered && !chunk_.order.payload.empty()) {
+      if (auto const moved = payload_of_[c]; moved && !chunk_.order.payload.empty()) {
         auto const words = std::uint64_t{contract::value_words(states_.requests[c].kind)};
         inputs[c].kind = states_.requests[c].kind;
         inputs[c].states = states_.requests[c].states;
-        inputs[c].values = {chunk_.order.payload[moved].template as<std::uint32_t>() + first * words, count * words};
+        inputs[c].values = {chunk_.order.payload[*moved].template as<std::uint32_t>() + first * words, count * words};
         continue;
       }
       GARUDA_TRY_ASSIGN(values[c], rows_.table().values->read(c, {first, count, &chunk_.order, chunk_.first_row}));
@@ -338,13 +332,11 @@ class PartitionedGroups final : public contract::WholeGroupBy {
   GroupedBefore<Word> before_;
   Control const* control_;
   PartitionSizes sizes_;
-  static constexpr std::size_t kGathered = std::numeric_limits<std::size_t>::max();
-
   std::uint64_t first_row_;
-  std::vector<std::size_t> payload_of_;  ///< a request's payload column, or kGathered
-  std::size_t first_more_word_ = 0;      ///< payload column of the keys' second word
-  bool gathers_ = false;                 ///< some values are gathered, or made of others
-  bool reads_row_ids_ = false;           ///< some of these are found by row ids
+  std::vector<std::optional<std::size_t>> payload_of_;  ///< a request's payload column; nullopt: gathered
+  std::size_t first_more_word_ = 0;                     ///< payload column of the keys' second word
+  bool gathers_ = false;                                ///< some values are gathered, or made of others
+  bool reads_row_ids_ = false;                          ///< some of these are found by row ids
   partition::RadixDigit digit_;
   Chunk chunk_;  ///< all rows that are left, or those that are being added to the tables
   std::uint64_t chunk_rows_ = 0;
