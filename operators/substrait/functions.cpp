@@ -4,6 +4,9 @@
 
 #include <algorithm>
 #include <cctype>
+#include <cmath>
+#include <cstdint>
+#include <string>
 #include <string_view>
 #include <utility>
 #include <variant>
@@ -115,6 +118,21 @@ Made first_characters(ScalarCall scalar) {
   return call("substring", {std::move(values[0]), literal(std::int64_t{1}), std::move(values[1])});
 }
 
+/// A whole constant exponent makes a product; by it a power has the same bits everywhere.
+Made power(ScalarCall scalar) {
+  constexpr std::int64_t kMost = 8;
+  auto values = values_of(scalar);
+  auto const* const whole = std::get_if<std::int64_t>(&values[1].literal.value);
+  auto const* const real = std::get_if<double>(&values[1].literal.value);
+  auto const exponent = whole != nullptr ? static_cast<double>(*whole) : real != nullptr ? *real : 0.0;
+  if (exponent < 1 || exponent > kMost || exponent != std::floor(exponent))
+    return refused(scalar, fmt::format("takes a constant whole exponent from 1 to {}", kMost));
+  auto base = scalar.output ? cast(std::move(values[0]), *std::move(scalar.output)) : std::move(values[0]);
+  auto product = base;
+  for (auto i = 1; i < static_cast<int>(exponent); ++i) product = call("multiply", {std::move(product), base});
+  return product;
+}
+
 Made regexp_replace(ScalarCall scalar) {
   auto values = values_of(scalar);
   auto name = std::string("regexp_replace");
@@ -148,6 +166,8 @@ constexpr FunctionRow kFunctions[] = {
     {"concat", 1, concat_without_nulls},
     {"left", 2, first_characters},
     {"regexp_replace", 3, regexp_replace},
+    {"power", 2, power},
+    {"pow", 2, power},
     {"regex_not_match", 2, [](ScalarCall scalar) { return negated(call("regexp_matches", values_of(scalar))); }},
     {"is_distinct_from", 2, [](ScalarCall scalar) { return negated(call("is_not_distinct_from", values_of(scalar))); }},
     {"is_not_true", 1, [](ScalarCall scalar) { return negated(call("is_true", values_of(scalar))); }},
