@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import glob
 from types import FrameType
-from typing import TYPE_CHECKING, Any, Mapping, Optional, Union
+from typing import TYPE_CHECKING, Any, Mapping, NamedTuple, Optional, Union
 
 from . import _arguments, _core, _sql_plan
 from ._arguments import wrong
@@ -90,9 +90,31 @@ def _schema_without_nulls(table: Union[Table, Scan]) -> Any:
     return pyarrow.schema([field.with_nullable(columns[i].null_count > 0) for i, field in enumerate(columns.schema)])
 
 
-def plan_query(
+class Planned(NamedTuple):
+    """A query that DataFusion has planned; files among its tables are not read yet.
+
+    Attributes:
+        plan: over the tables, of these columns.
+        tables: by the names that the query has for them, with the names of their columns.
+        settings: how it runs.
+    """
+
+    plan: _sql_plan.PlannedQuery
+    tables: dict[str, tuple[Union[Table, Scan], list[str]]]
+    settings: _core.Settings
+
+    def read(self, engine: Engine) -> _core.PlanQuery:
+        """The query, ready to run: reads the columns that the plan names from files."""
+        rows = []
+        for name, (table, columns) in self.tables.items():
+            wanted = self.plan.columns_of(columns) if isinstance(table, Scan) else None
+            rows.append((name, table_of(name, table, wanted)._held))
+        return _core.PlanQuery(engine._open(), self.plan.message, rows, self.settings)
+
+
+def planned(
     engine: Engine, query: str, tables: Optional[Mapping[str, Data]], named: Mapping[str, Any], frame: FrameType
-) -> _core.PlanQuery:
+) -> Planned:
     """The query, planned over its tables."""
     if not isinstance(query, str):
         raise wrong("query", "a str", query)
@@ -103,8 +125,4 @@ def plan_query(
     plan = _sql_plan.substrait_plan(
         query, schemas, lambda: {name: _schema_without_nulls(table) for name, table in read.items()}
     )
-    rows = [
-        (name, table_of(name, table, plan.columns_of(schemas[name].names) if isinstance(table, Scan) else None)._held)
-        for name, table in read.items()
-    ]
-    return _core.PlanQuery(engine._open(), plan.message, rows, settings)
+    return Planned(plan, {name: (table, schemas[name].names) for name, table in read.items()}, settings)

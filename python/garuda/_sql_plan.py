@@ -193,4 +193,6 @@ def _planned(query: str, schemas: Mapping[str, Any], *, as_joins: bool) -> Optio
             return None
         return PlannedQuery(bytes(datafusion.substrait.Producer.to_substrait_plan(plan, context).encode()), shown)
     except Exception as error:
+        if "join constraint: `using`" in str(error):
+            raise UsageError("DataFusion's plans of Substrait have no USING in outer joins: write ON in its place") from None
         raise _refused(query, error) from None

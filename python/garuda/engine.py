@@ -442,13 +442,13 @@ class Engine:
         >>> garuda.sql("select sum(price) as total from sales", sales={"price": [3, 4]}).to_pydict()
         {'total': [7]}
         """
-        planned = _sql.plan_query(self, query, tables, named, sys._getframe(1))
+        planned = _sql.planned(self, query, tables, named, sys._getframe(1))
         with reporting(progress) as report:
-            return Table(planned.run(report))
+            return Table(planned.read(self).run(report))
 
     def explain_sql(self, query: str, *, tables: Optional[Mapping[str, Data]] = None, **named: Any) -> Plan:
         """The operators that `sql` would run, without running them."""
-        return Plan(*_sql.plan_query(self, query, tables, named, sys._getframe(1)).explain())
+        return Plan(*_sql.planned(self, query, tables, named, sys._getframe(1)).read(self).explain())
 
     def __repr__(self) -> str:
         given = ", ".join(f"{key}={value!r}" for key, value in self._options.items() if value)
