@@ -197,13 +197,8 @@ def j1(shape: Shape, name: str) -> Iterator[pa.RecordBatch]:
 # --- files --------------------------------------------------------------------------------------------------------
 
 
-def write(path: pathlib.Path, batches: Iterator[pa.RecordBatch]) -> None:
-    first = next(batches)
-    files.write_batches(path, first.schema, itertools.chain([first], batches))
-
-
 def write_part(folder: pathlib.Path, file_format: str, shape: Shape, part: int) -> None:
-    write(folder / f"{part:04}.{file_format}", g1(shape, part))
+    files.write_all(folder / f"{part:04}.{file_format}", g1(shape, part))
 
 
 def write_parts(folder: pathlib.Path, file_format: str, shape: Shape, parts: int) -> None:
@@ -228,6 +223,6 @@ def make(data: pathlib.Path, kind: str, shape: Shape, file_format: str) -> dict[
         if batches > ONE_FILE_BATCHES:
             write_parts(unfinished, file_format, shape, -(-batches // PART_BATCHES))
         else:
-            write(unfinished, g1(shape) if kind == G1 else j1(shape, name))
+            files.write_all(unfinished, g1(shape) if kind == G1 else j1(shape, name))
         unfinished.rename(path)
     return paths

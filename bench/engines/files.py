@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 import pathlib
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 
 import pyarrow as pa
 import pyarrow.csv
@@ -40,6 +41,12 @@ def write_batches(path: pathlib.Path, schema: pa.Schema, batches: Iterable[pa.Re
     with writer(path, schema) as file:
         for batch in batches:
             file.write_batch(batch)
+
+
+def write_all(path: pathlib.Path, batches: Iterator[pa.RecordBatch]) -> None:
+    """Writes at least one batch; the first one has the schema."""
+    first = next(batches)
+    write_batches(path, first.schema, itertools.chain([first], batches))
 
 
 def write(path: pathlib.Path, table: pa.Table) -> None:

@@ -1,4 +1,4 @@
-"""Queries in SQL: TPC-H's against DuckDB, what a query reads by name, and what is refused."""
+"""Queries in SQL: against DuckDB, what a query reads by name, and what is refused."""
 
 from __future__ import annotations
 
@@ -18,37 +18,14 @@ import pyarrow.parquet
 import pytest
 
 sys.path.append(str(pathlib.Path(__file__).parents[2] / "bench"))
-from tpch import tables, texts  # noqa: E402
+from queries.answers import are_close  # noqa: E402
 
 pytest.importorskip("datafusion")
-
-#: Queries of TPC-H that garuda does not run yet, and the sentence that says why.
-NOT_YET: dict[str, str] = {}
-
-
-@pytest.fixture(scope="session")
-def tpch(tmp_path_factory: pytest.TempPathFactory) -> dict[str, pyarrow.Table]:
-    paths = tables.make(tmp_path_factory.mktemp("tpch"), "0.01", set(texts.TABLES))
-    return {name: pyarrow.parquet.read_table(path) for name, path in paths.items()}
 
 
 def rows_of(table: Any) -> list[tuple[Any, ...]]:
     columns = [column.to_pylist() for column in table.columns]
     return list(zip(*columns))
-
-
-def are_close(found: Any, expected: Any, kind: pyarrow.DataType) -> bool:
-    """Floats to 1e-9; decimals to one unit of garuda's last place where DuckDB has a float, in averages and quotients,
-    or another scale; all else exactly."""
-    if found is None or expected is None:
-        return found is expected
-    if pyarrow.types.is_decimal(kind) and isinstance(expected, float):
-        return abs(float(found) - expected) <= 10.0**-kind.scale + 1e-9 * abs(expected)
-    if isinstance(found, float) or isinstance(expected, float):
-        return math.isclose(found, expected, rel_tol=1e-9, abs_tol=1e-12)
-    if isinstance(found, decimal.Decimal) or isinstance(expected, decimal.Decimal):
-        return decimal.Decimal(found) == decimal.Decimal(expected)
-    return bool(found == expected)
 
 
 def assert_same(found: pyarrow.Table, expected: pyarrow.Table, in_order: bool) -> None:
@@ -68,20 +45,6 @@ def by_duckdb(query: str, given: dict[str, pyarrow.Table]) -> pyarrow.Table:
         for name, table in given.items():
             database.register(name, table)
         return database.sql(query).to_arrow_table()
-
-
-@pytest.mark.parametrize("name", texts.TEXTS)
-def test_tpch(name: str, tpch: dict[str, pyarrow.Table]) -> None:
-    query = texts.TEXTS[name]
-    if name in NOT_YET:
-        with pytest.raises(garuda.Error) as refused:
-            garuda.sql(query, tables=tpch, path="cpu")
-        assert NOT_YET[name] in str(refused.value)
-        return
-    found = garuda.sql(query, tables=tpch, path="cpu").to_arrow()
-    expected = by_duckdb(query, tpch)
-    assert found.column_names == expected.column_names
-    assert_same(found, expected, "order by" in query)
 
 
 NUMBERS = pyarrow.table(
