@@ -89,32 +89,26 @@ def group_by(keys: str, aggregates: str, table: str, derived: str | None = None)
     return GroupBy(tuple(keys.split()), tuple(parsed), table, derived)
 
 
-class Engine(abc.ABC):
-    """Runs joins and group-bys over tables that it holds in its own in-memory form, or over files.
+class Runner(abc.ABC):
+    """Runs operations over tables that it holds in its own in-memory form, or over files.
 
     `name` and `version` are shown, `ways` are what it can do the same work by: each is tried, the fastest is timed.
-    `zero_sums`: the sum of no values is 0, not null.
     """
 
     name: str
     version: str
     ways: tuple[str, ...]
-    zero_sums = False
 
     @abc.abstractmethod
     def load(self, tables: dict[str, pa.Table] | dict[str, pathlib.Path]) -> None:
         """Takes over tables, or files of them, in place of earlier ones. Not timed."""
 
+    def prepare(self, operation: object, way: str) -> None:
+        """Does what belongs to no run. Not timed."""
+
     @abc.abstractmethod
-    def join(self, join: Join, way: str) -> object:
+    def run(self, operation: object, way: str) -> object:
         """Timed, from the tables to the whole result in memory or in a file."""
-
-    @abc.abstractmethod
-    def group_by(self, group_by: GroupBy, way: str) -> object:
-        """Timed likewise."""
-
-    def run(self, operation: Operation, way: str) -> object:
-        return self.join(operation, way) if isinstance(operation, Join) else self.group_by(operation, way)
 
     def to_arrow(self, result: object) -> pa.Table:
         """A result to compare, columns in the order that the operation names. Not timed."""
@@ -134,3 +128,20 @@ class Engine(abc.ABC):
     def unload(self) -> None:
         """Frees the tables."""
         self.load({})
+
+
+class Engine(Runner):
+    """A runner of joins and group-bys. `zero_sums`: the sum of no values is 0, not null."""
+
+    zero_sums = False
+
+    @abc.abstractmethod
+    def join(self, join: Join, way: str) -> object:
+        """Timed likewise."""
+
+    @abc.abstractmethod
+    def group_by(self, group_by: GroupBy, way: str) -> object:
+        """Timed likewise."""
+
+    def run(self, operation: Operation, way: str) -> object:
+        return self.join(operation, way) if isinstance(operation, Join) else self.group_by(operation, way)

@@ -22,7 +22,7 @@ class Series:
     """One engine's run: seconds of its ways when they were tried; of the fastest one's samples seconds, and seconds
     of processors, which other work on the machine changes less; and what it said about the last of them."""
 
-    engine: engine.Engine
+    engine: engine.Runner
     tried: dict[str, float] = dataclasses.field(default_factory=dict)
     samples: list[float] = dataclasses.field(default_factory=list)
     cpu_samples: list[float] = dataclasses.field(default_factory=list)
@@ -76,8 +76,9 @@ class Timed:
     result: object
 
 
-def timed(runner: engine.Engine, operation: engine.Operation, way: str) -> Timed:
+def timed(runner: engine.Runner, operation: object, way: str) -> Timed:
     runner.forget()
+    runner.prepare(operation, way)
     gc.collect()
     cpu_before, start = cpu_seconds() + runner.cpu_seconds(), time.perf_counter()
     result = runner.run(operation, way)
@@ -109,7 +110,7 @@ def verify(runners: list[engine.Engine], operation: engine.Operation, threads: i
     return all_series
 
 
-def sample(all_series: list[Series], operation: engine.Operation, repeat: int) -> None:
+def sample(all_series: list[Series], operation: object, repeat: int) -> None:
     """Runs all engines in turn within each repetition, so that a change in the machine's load meets all, each once the
     one before has settled."""
     last_seconds = 0.0

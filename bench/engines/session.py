@@ -189,11 +189,16 @@ def run_in_memory_or_files(
         return run(works, engines, arguments, facts | {"batch": arguments.batch}, mode)
 
 
-def add_file_arguments(parser: argparse.ArgumentParser, formats: Sequence[str] = files.FORMATS) -> None:
-    parser.add_argument("--files", choices=formats, help="from files to files (default: in memory)")
+def add_data_arguments(parser: argparse.ArgumentParser, formats: Sequence[str], to_files: bool) -> None:
+    target = "files to files" if to_files else "files"
+    parser.add_argument("--files", choices=formats, help=f"from {target} (default: in memory)")
     parser.add_argument(
         "--data", type=pathlib.Path, default=ROOT / "build/bench-data", help="where tables are kept (%(default)s)"
     )
+
+
+def add_file_arguments(parser: argparse.ArgumentParser, formats: Sequence[str] = files.FORMATS) -> None:
+    add_data_arguments(parser, formats, to_files=True)
     parser.add_argument(
         "--batch", action="store_true",
         help="with --files: garuda's commands run in one process (garuda batch), as its rivals do",
