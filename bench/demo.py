@@ -1,7 +1,9 @@
-"""Joins and groups TPC-H and skewed tables through the graphics pipeline and on the CPU, and compares the results.
+"""Joins and groups TPC-H and skewed tables through the graphics pipeline and on the CPU, then runs a query of TPC-H in
+SQL on every path, and compares the results.
 
-Called by `./dev demo`. Uses the garuda command, tpchgen-cli for the data and DuckDB as the reference: each path's whole
-result, columns and rows, must be the multiset that DuckDB computes. Exit status 1 when any is not.
+Called by `./dev demo`. Uses the garuda command, its Python package for SQL, tpchgen-cli for the data and DuckDB as the
+reference: each path's whole result, columns and rows, must be the multiset that DuckDB computes. Exit status 1 when any
+is not.
 """
 
 from __future__ import annotations
@@ -12,18 +14,22 @@ import pathlib
 import random
 import sys
 import tempfile
+import time
 
 import duckdb
+import garuda
 import pyarrow
 import pyarrow.parquet
 from engines import duckdb_rival, engine, garuda_command_rival
-from tpch import queries, tables
+from queries import answers
+from tpch import queries, tables, texts
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 DATA = ROOT / "demo-data"
 SCALE_FACTOR = "0.1"
-TABLES = ("customer", "orders", "lineitem", "partsupp")
 PATHS = ("graphics", "cpu")
+SQL_PATHS = ("graphics", "compute", "cpu")
+SQL_QUERY = "q5"
 # Columns of the tables, and the phases of a run that each adds up.
 JOIN_PHASES = {
     "partition": ("partition",),
@@ -74,8 +80,8 @@ def make_tables() -> dict[str, pathlib.Path]:
     """Generates the data that is missing."""
     tpch = DATA / f"tpch-{SCALE_FACTOR}"
     DATA.mkdir(exist_ok=True)
-    tables.generate(tpch, SCALE_FACTOR, list(TABLES))
-    files = {name: tpch / f"{name}.parquet" for name in TABLES}
+    tables.generate(tpch, SCALE_FACTOR, texts.TABLES)
+    files = {name: tpch / f"{name}.parquet" for name in texts.TABLES}
     for name, value_name, num_rows, seed in (("zipf-left", "left_value", 8_000, 2), ("zipf-right", "right_value", 12_000, 3)):
         files[name] = DATA / f"{name}.parquet"
         make_zipf(files[name], value_name, num_rows, seed)
@@ -176,6 +182,33 @@ class Demo:
         self.files[tables.LINEORDER] = joined.rename(self.scratch / "lineorder.parquet")
         return True
 
+    def run_sql(self, database: duckdb.DuckDBPyConnection) -> None:
+        """Prints a table with a row for each path, and the rows of the query, whose bits must be the same on all."""
+        query, given = texts.TEXTS[SQL_QUERY], {name: garuda.scan(self.files[name]) for name in texts.TABLES}
+        table, found = [["query", "path", "from", "rows out", "total", "equal"]], {}
+        for name in given:
+            database.execute(f"create view {name} as from read_parquet('{self.files[name]}')")
+        for path in SQL_PATHS:
+            print(f"{SQL_QUERY} through {path} …", file=sys.stderr, flush=True)
+            begin = time.perf_counter()
+            try:
+                answer = garuda.sql(query, tables=given, path=path, device=None if path == "cpu" else self.device)
+            except garuda.Error as error:
+                self.failures.append(f"{SQL_QUERY} through {path}: {error}")
+                continue
+            milliseconds = 1e3 * (time.perf_counter() - begin)
+            wrong = answers.difference(database, query, answer.to_arrow())
+            if wrong:
+                self.failures.append(f"{SQL_QUERY} through {path} differs from DuckDB's result: {wrong}")
+            found[path] = answer.to_arrow()
+            table.append([SQL_QUERY, path, "Parquet", f"{len(answer):,}", f"{milliseconds:.1f}", "NO" if wrong else "yes"])
+        same = [answers.bits(rows, in_order=True) for rows in found.values()]
+        if any(rows != same[0] for rows in same):
+            self.failures.append(f"{SQL_QUERY} has other bits on another path")
+        print(f"TPC-H's {SQL_QUERY} in SQL, from Parquet to memory, by garuda.sql\n\n{format_table(table)}\n")
+        for rows in list(found.values())[:1]:
+            print(garuda.table(rows))
+
 
 def main() -> int:
     parser = argparse.ArgumentParser(prog="./dev demo", description=__doc__.splitlines()[0])
@@ -193,6 +226,8 @@ def main() -> int:
         if demo.join_lineorder():
             title = "Group-bys: sums over lineitem ⋈ orders, joined by garuda, and over partsupp (SGO3)"
             demo.run(title, GROUP_BYS, ("rows",), GROUP_PHASES)
+        with duckdb.connect() as database:
+            demo.run_sql(database)
     for failure in demo.failures:
         print(f"error: {failure}", file=sys.stderr)
     return 1 if demo.failures else 0
