@@ -1,8 +1,11 @@
 // Tables that a plan of Substrait reads by their names.
 #pragma once
 
+#include <functional>
 #include <string>
+#include <vector>
 
+#include "garuda/error.hpp"
 #include "garuda/table.hpp"
 
 namespace garuda {
@@ -10,6 +13,15 @@ namespace garuda {
 struct NamedTable {
   std::string name;  ///< Parts of a name, as of a table in a schema, stand with points between them.
   TableView table;
+};
+
+/// Finds the table of a name while a plan is read, once a name. Errors: its own, as the plan's.
+using FindTable = std::function<Result<TableView>(std::string const& name)>;
+
+/// A table that a plan reads, and the columns that it reads of it, at least one, in the table's order.
+struct PlannedTable {
+  std::string name;
+  std::vector<std::string> columns;
 };
 
 }  // namespace garuda

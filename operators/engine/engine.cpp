@@ -9,6 +9,7 @@
 #include <filesystem>
 #include <mutex>
 #include <numeric>
+#include <set>
 #include <string_view>
 #include <utility>
 
@@ -28,6 +29,7 @@
 #include "operators/materialize/viewed_result.hpp"
 #include "operators/plan/path_choice.hpp"
 #include "operators/query/run_query.hpp"
+#include "operators/query/scanned_columns.hpp"
 #include "operators/rates/calibrations.hpp"
 #include "operators/resolve/group_by_columns.hpp"
 #include "operators/resolve/join_columns.hpp"
@@ -44,6 +46,15 @@ constexpr std::size_t kMostDevices = 128;
 
 /// CalibrateOptions::device of the host.
 constexpr char const* kHost = "host";
+
+/// Finds the tables that a plan of Substrait names among `tables`, which must outlive it.
+FindTable finding_among(std::span<NamedTable const> tables) {
+  return [tables](std::string const& name) -> Result<TableView> {
+    auto const found = std::ranges::find(tables, name, &NamedTable::name);
+    if (found != tables.end()) return found->table;
+    return fail(ErrorCode::invalid_input, fmt::format("the plan reads a table that it was not given: {}", name));
+  };
+}
 
 }  // namespace
 
@@ -396,13 +407,34 @@ Result<Plan> Engine::explain(Query const& query) { return query::explain_query(q
 Result<std::unique_ptr<QueryResult>> Engine::run_substrait(std::span<std::byte const> plan,
                                                            std::span<NamedTable const> tables,
                                                            QueryOptions const& options) {
-  GARUDA_TRY_ASSIGN(auto const query, substrait::read_plan(plan, tables));
+  GARUDA_TRY_ASSIGN(auto const query, substrait::read_plan(plan, finding_among(tables)));
   return run(query, options);
 }
 
 Result<Plan> Engine::explain_substrait(std::span<std::byte const> plan, std::span<NamedTable const> tables) {
-  GARUDA_TRY_ASSIGN(auto const query, substrait::read_plan(plan, tables));
+  GARUDA_TRY_ASSIGN(auto const query, substrait::read_plan(plan, finding_among(tables)));
   return explain(query);
+}
+
+Result<std::vector<PlannedTable>> Engine::tables_of_substrait(std::span<std::byte const> plan, FindTable const& find) {
+  std::vector<NamedTable> found;
+  FindTable const remembering = [&](std::string const& name) -> Result<TableView> {
+    GARUDA_TRY_ASSIGN(auto const table, find(name));
+    found.push_back({name, table});
+    return table;
+  };
+  GARUDA_TRY_ASSIGN(auto const query, substrait::read_plan(plan, remembering));
+  GARUDA_TRY_ASSIGN(auto const scans, query::scanned_columns(query));
+  std::vector<PlannedTable> tables;
+  for (auto const& [name, table] : found) {
+    auto const& schema = table.schema();
+    std::set<std::size_t> read;
+    for (auto const& scan : scans)
+      if (&scan.table.schema() == &schema) read.insert(scan.columns.begin(), scan.columns.end());
+    tables.push_back({name, {}});
+    for (auto const column : read) tables.back().columns.push_back(schema[column].name);
+  }
+  return tables;
 }
 
 void Engine::release_device_memory() {

@@ -99,10 +99,13 @@ Result<std::string> function_name(PlanContext const& context, std::uint64_t anch
   return fail(ErrorCode::invalid_input, fmt::format("the plan calls a function that it does not declare: {}", anchor));
 }
 
-Result<Query> read_plan(std::span<std::byte const> plan, std::span<NamedTable const> tables) {
-  GARUDA_TRY_ASSIGN(auto const message, Message::parse({reinterpret_cast<char const*>(plan.data()), plan.size()}));
+Result<Query> read_plan(std::span<std::byte const> plan, FindTable const& find) {
+  std::string_view const bytes(reinterpret_cast<char const*>(plan.data()), plan.size());
+  if (auto const first = bytes.find_first_not_of(" \t\r\n"); first != std::string_view::npos && bytes[first] == '{')
+    return fail(ErrorCode::invalid_input, "the plan is JSON, and plans are read as binary messages of Substrait");
+  GARUDA_TRY_ASSIGN(auto const message, Message::parse(bytes));
   GARUDA_TRY(check_version(message));
-  PlanContext context{.tables = tables};
+  PlanContext context{.find = &find};
   GARUDA_TRY(read_functions(message, context));
   GARUDA_TRY_ASSIGN(auto const root, read_root(message));
   GARUDA_TRY_ASSIGN(auto const relation, read_relation(root.relation, context));

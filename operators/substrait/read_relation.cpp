@@ -64,10 +64,11 @@ Result<std::string> table_name(Message const& named_table) {
   return whole;
 }
 
-Result<TableView> find_table(std::string const& name, PlanContext const& context) {
-  auto const found = std::ranges::find(context.tables, name, &NamedTable::name);
-  if (found != context.tables.end()) return found->table;
-  return fail(ErrorCode::invalid_input, fmt::format("the plan reads a table that it was not given: {}", name));
+Result<TableView> find_table(std::string const& name, PlanContext& context) {
+  if (auto const known = context.tables.find(name); known != context.tables.end()) return known->second;
+  if (context.find == nullptr) return fail(ErrorCode::usage, "a limit of the plan is no constant that is 0 or more");
+  GARUDA_TRY_ASSIGN(auto const table, (*context.find)(name));
+  return context.tables.emplace(name, table).first->second;
 }
 
 /// A column that the plan reads: its name, and its type where queries have it.
@@ -272,7 +273,7 @@ Result<std::optional<std::uint64_t>> read_rows(Message const& fetch, FetchField 
   auto number = std::int64_t{-1};
   if (fetch.has(field)) {
     GARUDA_TRY_ASSIGN(auto const expression, fetch.message(field));
-    PlanContext none{.tables = {}};
+    PlanContext none;
     GARUDA_TRY_ASSIGN(auto const value, ExpressionReader(one_row(), none).read(expression));
     auto const* const constant = std::get_if<std::int64_t>(&value.literal.value);
     if (value.form != ScalarExpression::Form::literal || constant == nullptr || *constant < 0)

@@ -3,7 +3,6 @@
 
 #include <cstddef>
 #include <map>
-#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -31,7 +30,8 @@ Relation one_row();
 
 /// Tables and functions that the relations of a plan share.
 struct PlanContext {
-  std::span<NamedTable const> tables;
+  FindTable const* find = nullptr;                   ///< Nullptr: there are none.
+  std::map<std::string, TableView> tables{};         ///< Those that were found.
   std::map<std::uint64_t, std::string> functions{};  ///< Names by the anchors that the plan gives them.
   std::size_t depth = 0;                             ///< Levels of relations and expressions that are being read.
 };
