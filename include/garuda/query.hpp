@@ -123,6 +123,8 @@ class Query {
 struct QueryOptions : RunOptions {
   JoinTuning join_tuning;
   GroupByTuning group_by_tuning;
+  /// Whether an operator that computes on the host is an error where `path` names one of devices.
+  bool strict = false;
 };
 
 }  // namespace garuda

@@ -19,6 +19,7 @@
 #include "operators/query/bind.hpp"
 #include "operators/query/bind_join.hpp"
 #include "operators/query/sort.hpp"
+#include "operators/query/strict.hpp"
 #include "operators/resolve/group_by_columns.hpp"
 #include "operators/resolve/join_columns.hpp"
 #include "operators/run/query_run.hpp"
@@ -332,6 +333,7 @@ Result<std::unique_ptr<QueryResult>> run_query(Query const& query, QueryOptions 
   GARUDA_TRY_ASSIGN(auto bound, bind(query));
   auto const wanted = bound.schema;
   bound = prune(std::move(bound));
+  GARUDA_TRY(check_strict(bound, options));
   GARUDA_TRY_ASSIGN(auto ran, QueryRunner(options, devices, run).run(bound));
   auto schema = ran.table.schema();
   for (std::size_t c = 0; c < schema.size(); ++c) schema[c].name = wanted[c].name;

@@ -288,8 +288,9 @@ GroupByQuery make_group_by(HeldEngine const& engine, HeldTable const& table, std
 }
 
 PlanQuery make_plan(HeldEngine const& engine, nb::bytes const& plan,
-                    std::vector<std::pair<std::string, HeldTable>> const& tables, Settings const& settings) {
-  PlanQuery query{engine.engine, std::string(plan.c_str(), plan.size()), {}, {settings.run, {}, {}}};
+                    std::vector<std::pair<std::string, HeldTable>> const& tables, Settings const& settings,
+                    bool strict) {
+  PlanQuery query{engine.engine, std::string(plan.c_str(), plan.size()), {}, {settings.run, {}, {}, strict}};
   for (auto const& [name, table] : tables) query.tables.emplace_back(name, table.rows);
   query.options.join_tuning = unwrap(parse_join_tuning(settings.tuning));
   query.options.group_by_tuning = unwrap(parse_group_by_tuning(settings.tuning));
@@ -432,9 +433,9 @@ void bind_queries(nb::module_& module) {
                       .def(nb::new_(&make_group_by), nb::arg("engine"), nb::arg("table"), nb::arg("keys"),
                            nb::arg("aggregates"), nb::arg("as_states"), nb::arg("ordered"), nb::arg("settings"));
   bind_query(group_by);
-  auto plan =
-      nb::class_<PlanQuery>(module, "PlanQuery")
-          .def(nb::new_(&make_plan), nb::arg("engine"), nb::arg("plan"), nb::arg("tables"), nb::arg("settings"));
+  auto plan = nb::class_<PlanQuery>(module, "PlanQuery")
+                  .def(nb::new_(&make_plan), nb::arg("engine"), nb::arg("plan"), nb::arg("tables"), nb::arg("settings"),
+                       nb::arg("strict"));
   bind_query(plan);
 
   nb::class_<HeldStream>(module, "Stream")

@@ -35,7 +35,7 @@ def _is_table(value: Any) -> bool:
     )
 
 
-def _find(name: str, given: Mapping[str, Data], frame: FrameType) -> Data:
+def _find(name: str, given: Mapping[str, Data], frame: Optional[FrameType]) -> Data:
     """The table that a query means: one that was given, files, or a variable of the caller. SQL writes names without
     quotes in lower case, so another case is taken where no name is the same."""
     if name in given:
@@ -43,7 +43,7 @@ def _find(name: str, given: Mapping[str, Data], frame: FrameType) -> Data:
     files = _files(name)
     if files is not None:
         return files
-    places: list[Mapping[str, Any]] = [frame.f_locals, frame.f_globals]
+    places: list[Mapping[str, Any]] = [] if frame is None else [frame.f_locals, frame.f_globals]
     for variables in places:
         if name in variables and _is_table(variables[name]):
             return variables[name]
@@ -51,7 +51,8 @@ def _find(name: str, given: Mapping[str, Data], frame: FrameType) -> Data:
         alike = [other for other in variables if other.lower() == name and _is_table(variables[other])]
         if len(alike) == 1:
             return variables[alike[0]]
-    raise UsageError(f"the query reads a table that is neither given nor a variable: {name}")
+    known = "given" if frame is None else "given nor a variable"
+    raise UsageError(f"the query reads a table that is {'not' if frame is None else 'neither'} {known}: {name}")
 
 
 def _given(tables: Optional[Mapping[str, Data]], named: Mapping[str, Any]) -> tuple[dict[str, Data], dict[str, Any]]:
@@ -103,19 +104,20 @@ class Planned(NamedTuple):
     tables: dict[str, tuple[Union[Table, Scan], list[str]]]
     settings: _core.Settings
 
-    def read(self, engine: Engine) -> _core.PlanQuery:
+    def read(self, engine: Engine, strict: bool = False) -> _core.PlanQuery:
         """The query, ready to run: reads the columns that the plan names from files."""
         rows = []
         for name, (table, columns) in self.tables.items():
             wanted = self.plan.columns_of(columns) if isinstance(table, Scan) else None
             rows.append((name, table_of(name, table, wanted)._held))
-        return _core.PlanQuery(engine._open(), self.plan.message, rows, self.settings)
+        return _core.PlanQuery(engine._open(), self.plan.message, rows, self.settings, strict)
 
 
 def planned(
-    engine: Engine, query: str, tables: Optional[Mapping[str, Data]], named: Mapping[str, Any], frame: FrameType
-) -> Planned:
-    """The query, planned over its tables."""
+    engine: Engine, query: str, tables: Optional[Mapping[str, Data]], named: Mapping[str, Any],
+    frame: Optional[FrameType],
+) -> Planned:  # fmt: skip
+    """The query, planned over its tables, which are also variables of `frame` where there is one."""
     if not isinstance(query, str):
         raise wrong("query", "a str", query)
     given, options = _given(tables, named)

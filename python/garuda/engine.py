@@ -427,14 +427,16 @@ class Engine:
         return GroupBy(self, data, _arguments.names_of("keys", keys), ordered, settings)
 
     def sql(
-        self, query: str, *, tables: Optional[Mapping[str, Data]] = None, progress: ProgressOption = None, **named: Any
-    ) -> Table:
+        self, query: str, *, tables: Optional[Mapping[str, Data]] = None, strict: bool = False,
+        progress: ProgressOption = None, **named: Any,
+    ) -> Table:  # fmt: skip
         """The rows of a query in SQL, which DataFusion plans and this engine runs: `pip install garuda[sql]`.
 
         Args:
             query: one statement that only reads. Its tables are those given, files (`from 'orders/*.parquet'`), and
                 variables of the caller, in another case, too.
             tables: tables by name, for names that are also options.
+            strict: whether an operator that does not run on the path that was asked for is an error (NoDeviceError).
             progress: as `join` takes it.
             named: tables by name, and options. Raises UsageError for a query that cannot be planned or run.
 
@@ -442,9 +444,10 @@ class Engine:
         >>> garuda.sql("select sum(price) as total from sales", sales={"price": [3, 4]}).to_pydict()
         {'total': [7]}
         """
+        _arguments.require_flags(strict=strict)
         planned = _sql.planned(self, query, tables, named, sys._getframe(1))
         with reporting(progress) as report:
-            return Table(planned.read(self).run(report))
+            return Table(planned.read(self, strict).run(report))
 
     def explain_sql(self, query: str, *, tables: Optional[Mapping[str, Data]] = None, **named: Any) -> Plan:
         """The operators that `sql` would run, without running them."""

@@ -43,6 +43,11 @@ class Queries : public testing::EngineTest {
     std::sort(rows.begin(), rows.end());
     return rows;
   }
+  /// How the refusal of a strict query begins.
+  static std::string strict_refusal(Path path) {
+    return "the query is strict, and an operator of it does not run on path " + std::string(to_string(path)) +
+           ": filter";
+  }
   static std::string refusal(Query const& query) {
     auto const result = engine().run(query);
     return result ? std::string("no error") : result.error().describe();
@@ -263,6 +268,23 @@ TEST_F(Queries, PlansHaveANodeForEachOperator) {
   // The limit is reached in the first batches: the others are not read.
   EXPECT_EQ((*result)->plan().inputs.at(0).estimated_rows, 2);
   EXPECT_EQ((*result)->stats().rows_out, 2U);
+}
+
+TEST_F(Queries, StrictQueriesComputeNothingOnTheHost) {
+  auto const table = orders();
+  auto const scan = Query::scan(table.view());
+  auto const joined = scan.join(Query::scan(table.view()), {JoinKind::inner, {{column("id"), column("id")}}});
+  auto const filtered = joined.filter(call("gt", {column(std::size_t{2}), literal(std::int64_t{60})}));
+  for (auto options : all_paths()) {
+    options.strict = true;
+    EXPECT_EQ(rows_of(joined, options).size(), 7U);
+    auto const rows = rows_of(filtered, options);
+    auto const refused = strict_refusal(options.path);
+    if (options.path == Path::cpu)
+      EXPECT_EQ(rows.size(), 4U);
+    else
+      EXPECT_EQ(rows.at(0).at(0).substr(0, refused.size()), refused);
+  }
 }
 
 TEST_F(Queries, MistakesAreNamed) {

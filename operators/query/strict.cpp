@@ -1,0 +1,38 @@
+#include "operators/query/strict.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <optional>
+#include <string>
+#include <variant>
+
+namespace garuda::query {
+namespace {
+
+/// The work of an operator that runs on the host, in words; nullopt: it computes nothing there.
+std::optional<std::string> work_on_host(Bound const& query) {
+  if (auto const* const filter = std::get_if<BoundFilter>(&query.operation))
+    return fmt::format("filter {}", to_string(filter->predicate));
+  if (std::holds_alternative<BoundSort>(query.operation)) return "sort";
+  auto const* const project = std::get_if<BoundProject>(&query.operation);
+  if (project == nullptr) return std::nullopt;
+  auto const computed = std::ranges::find_if(
+      project->columns, [](ProjectedColumn const& column) { return std::holds_alternative<expr::Expression>(column); });
+  if (computed == project->columns.end()) return std::nullopt;
+  return fmt::format("projection {}", to_string(std::get<expr::Expression>(*computed)));
+}
+
+}  // namespace
+
+Result<void> check_strict(Bound const& query, QueryOptions const& options) {
+  if (!options.strict || options.picks_path() || options.path == Path::cpu) return {};
+  if (auto const work = work_on_host(query))
+    return fail(ErrorCode::no_device, fmt::format("the query is strict, and an operator of it does not run on path {}: "
+                                                  "{}",
+                                                  to_string(options.path), *work));
+  for (auto const& input : query.inputs) GARUDA_TRY(check_strict(input, options));
+  return {};
+}
+
+}  // namespace garuda::query

@@ -1,0 +1,14 @@
+// Queries whose operators have to run on the path that was asked for.
+#pragma once
+
+#include "garuda/error.hpp"
+#include "garuda/query.hpp"
+#include "operators/query/bind.hpp"
+
+namespace garuda::query {
+
+/// Checks, where `options` are strict and name a path of devices, that no operator of the query computes on the host.
+/// Picking columns and cutting rows computes nothing. Errors: no_device, naming the operator.
+Result<void> check_strict(Bound const& query, QueryOptions const& options);
+
+}  // namespace garuda::query
