@@ -50,6 +50,7 @@ int parse_and_run(std::vector<std::string> arguments) {
       "  garuda join orders.parquet lineitem.parquet --on o_orderkey=l_orderkey -o joined.parquet\n"
       "  garuda join a.csv b.csv --on id --count\n"
       "  garuda group-by joined.parquet --keys o_custkey --agg count,sum:l_quantity\n"
+      "  garuda run plan.substrait --tables tpch\n"
       "  garuda batch commands.txt\n"
       "Exit codes: 0 done, 2 wrong usage, 3 bad input, 4 no such device or path, 5 out of memory, over a limit or\n"
       "output not writable, 6 device failure, 7 a regression between reports, 130 interrupted.");
@@ -57,6 +58,7 @@ int parse_and_run(std::vector<std::string> arguments) {
   add_calibrate_command(app, context);
   add_join_command(app, context);
   add_group_by_command(app, context);
+  add_run_command(app, context);
   add_explain_command(app, context);
   add_batch_command(app, context);
   add_bench_command(app, context);

@@ -17,6 +17,7 @@ void add_devices_command(CLI::App& app, Context& context);
 void add_calibrate_command(CLI::App& app, Context& context);
 void add_join_command(CLI::App& app, Context& context);
 void add_group_by_command(CLI::App& app, Context& context);
+void add_run_command(CLI::App& app, Context& context);
 void add_explain_command(CLI::App& app, Context& context);
 void add_bench_command(CLI::App& app, Context& context);
 void add_batch_command(CLI::App& app, Context& context);

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "cli/arguments/operator_arguments.hpp"
+#include "cli/arguments/query_arguments.hpp"
 #include "cli/run_start.hpp"
 #include "garuda/error.hpp"
 #include "garuda/table.hpp"
@@ -23,8 +24,10 @@ struct FileCommands {
   char const* version;  ///< of garuda
   Result<void> (*join)(JoinRequest& request, RunStart& start);
   Result<void> (*group_by)(GroupByRequest& request, RunStart& start);
+  Result<void> (*run)(QueryRequest& request, RunStart& start);
   Result<void> (*explain_join)(JoinRequest& request, PlanForm form);
   Result<void> (*explain_group_by)(GroupByRequest& request, PlanForm form);
+  Result<void> (*explain_run)(QueryRequest& request, PlanForm form);
   Result<void> (*write_table)(std::filesystem::path const& file, Table const& table);
 };
 

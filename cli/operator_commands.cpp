@@ -1,8 +1,9 @@
-// `garuda join`, `garuda group-by` and `garuda explain`, the plan of either, on the command line, and how they begin.
-// files/library does the rest.
+// `garuda join`, `garuda group-by`, `garuda run` and `garuda explain`, the plan of one of these, on the command line,
+// and how they begin. files/library does the rest.
 #include <memory>
 
 #include "cli/arguments/operator_arguments.hpp"
+#include "cli/arguments/query_arguments.hpp"
 #include "cli/arguments/run_arguments.hpp"
 #include "cli/commands.hpp"
 #include "cli/exit_code.hpp"
@@ -79,6 +80,25 @@ void add_group_by_command(CLI::App& app, Context& context) {
   });
 }
 
+void add_run_command(CLI::App& app, Context& context) {
+  auto& command = *app.add_subcommand("run", "run a query: a plan of Substrait, over files");
+  auto const arguments = std::make_shared<QueryArguments>();
+  add_query_options(command, *arguments);
+  command.footer(
+      "The plan is a message of Substrait 0.20 or later, with one relation; `garuda-sql` of the Python package runs "
+      "SQL.\n"
+      "Its joins and group-bys run on --path, the rest on the threads of the CPU. Of each table that it names those\n"
+      "columns are read that it uses. A query that does not fit --memory-limit is an error: nothing is spilled.\n"
+      "Without --output, the first rows and the number of rows go to standard output.\n"
+      "Examples:\n"
+      "  garuda run q6.substrait --table lineitem=lineitem.parquet\n"
+      "  garuda run q5.substrait --tables tpch -o q5.parquet --threads 4 --stats=json\n"
+      "  garuda run plan.substrait --tables tpch --table 'orders=orders/*.parquet'");
+  command.callback([arguments, &context] {
+    context.run = [arguments] { return report(run_on_files(to_request(*arguments), &FileCommands::run)); };
+  });
+}
+
 void add_explain_command(CLI::App& app, Context& context) {
   auto& command = *app.add_subcommand("explain", "show the plan: path, device, choices, what each would cost");
   command.require_subcommand(1);
@@ -99,6 +119,11 @@ void add_explain_command(CLI::App& app, Context& context) {
       "The file is read, because the plan depends on the keys; nothing is grouped or written, but for rows that fill\n"
       "--memory-limit: they are grouped, to see how many groups there are.\n"
       "Example:\n  garuda explain group-by orders.parquet --keys o_custkey,o_orderdate --agg count");
+  auto& run = *command.add_subcommand("run", "the operators of `garuda run` with the same arguments");
+  auto const query_arguments = std::make_shared<QueryArguments>();
+  add_query_options(run, *query_arguments);
+  finish_command(run, query_arguments, &FileCommands::explain_run, context);
+  run.footer("Example:\n  garuda explain run q5.substrait --tables tpch");
 }
 
 }  // namespace garuda::cli

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cstdint>
+#include <iterator>
 #include <memory>
 
 #include "core/escaped_text.hpp"
@@ -121,6 +122,23 @@ Result<void> check_keys(TableFiles const& table) {
   return {};
 }
 
+/// The table that a file or a folder is; nullopt: it is none.
+Result<std::optional<TableFiles>> table_at(fs::path const& path) {
+  if (is_hidden(path)) return std::nullopt;
+  std::error_code unknown;
+  if (!fs::is_directory(path, unknown)) {
+    if (!format_of(path)) return std::nullopt;
+    return TableFiles(path);
+  }
+  auto const files = files_below(path);
+  if (!files) return std::nullopt;
+  TableFiles table;
+  table.name = path.string();
+  for (auto const& file : *files) table.files.push_back(with_keys(file));
+  GARUDA_TRY(check_keys(table));
+  return table;
+}
+
 }  // namespace
 
 std::uint64_t TableFiles::bytes() const noexcept {
@@ -164,6 +182,25 @@ Result<TableFiles> find_files(std::string_view text) {
   }
   GARUDA_TRY(check_keys(table));
   return table;
+}
+
+Result<std::vector<NamedFiles>> find_tables(fs::path const& folder) {
+  std::vector<NamedFiles> tables;
+  std::error_code error;
+  for (fs::directory_iterator entries(folder, error); !error && entries != fs::directory_iterator();
+       entries.increment(error)) {
+    GARUDA_TRY_ASSIGN(auto files, table_at(entries->path()));
+    if (files) tables.push_back({entries->path().stem().string(), *std::move(files)});
+  }
+  if (error)
+    return tl::unexpected(unreadable(folder.string(), os::system_message(error.default_error_condition().value())));
+  if (tables.empty()) return tl::unexpected(unreadable(folder.string(), "it is a folder without a table"));
+  std::ranges::sort(tables, {}, [](NamedFiles const& table) { return std::pair(table.name, table.files.name); });
+  if (auto const twice = std::ranges::adjacent_find(tables, {}, &NamedFiles::name); twice != tables.end())
+    return tl::unexpected(
+        unreadable(folder.string(), fmt::format("two of its tables are called '{}': {}, {}", twice->name,
+                                                twice->files.name, std::next(twice)->files.name)));
+  return tables;
 }
 
 }  // namespace garuda::io

@@ -49,4 +49,15 @@ struct TableFiles {
 /// That these are text is seen to by whoever reads the files.
 Result<TableFiles> find_files(std::string_view text);
 
+/// A table by its name.
+struct NamedFiles {
+  std::string name;
+  TableFiles files;
+};
+
+/// Finds the tables in a folder, by name: each file with the extension of a format, and each folder that holds such
+/// files, is a table, which is called by its name without an extension. Others, and those whose name begins with a dot
+/// or an underscore, are left out. Errors: invalid_input: it is no folder, no table is in it, or two are called alike.
+Result<std::vector<NamedFiles>> find_tables(std::filesystem::path const& folder);
+
 }  // namespace garuda::io

@@ -8,6 +8,7 @@
 #include "cli/file_commands.hpp"
 #include "cli/files/file_run.hpp"
 #include "cli/files/inputs.hpp"
+#include "cli/files/query_inputs.hpp"
 #include "cli/terminal.hpp"
 #include "garuda/engine.hpp"
 #include "io/table_writer.hpp"
@@ -65,6 +66,17 @@ Result<void> run_group_by(GroupByRequest& request, RunStart& start) {
   return run.run([&] { return group_by(request, run); });
 }
 
+Result<void> run_query(QueryRequest& request, FileRun& run) {
+  GARUDA_TRY_ASSIGN(auto const inputs, run.read([&] { return read_inputs(request); }));
+  GARUDA_TRY_ASSIGN(auto const engine, run.engine());
+  return run.take(engine->run_substrait(message_of(request), inputs.named(), request.options));
+}
+
+Result<void> run_plan(QueryRequest& request, RunStart& start) {
+  FileRun run(request, request.options, start);
+  return run.run([&] { return run_query(request, run); });
+}
+
 Result<Engine> make_engine(RunOptions const& options) { return Engine::create({.vulkan = options.path != Path::cpu}); }
 
 /// The limit holds for the tables too: what does not fit is spilled, as it is when they are joined.
@@ -95,6 +107,12 @@ Result<Plan> plan_of(GroupByRequest& request) {
   GARUDA_TRY_ASSIGN(auto const table, read_input(request));
   GARUDA_TRY_ASSIGN(auto engine, make_engine(request.options));
   return engine.explain_group_by(table.view(), request.spec, request.options);
+}
+
+Result<Plan> plan_of(QueryRequest& request) {
+  GARUDA_TRY_ASSIGN(auto const inputs, read_inputs(request));
+  GARUDA_TRY_ASSIGN(auto engine, make_engine(request.options));
+  return engine.explain_substrait(message_of(request), inputs.named());
 }
 
 /// The estimates of all candidates by phase, in the order in which the plan lists them.
@@ -129,8 +147,9 @@ Result<void> write_table(std::filesystem::path const& file, Table const& table) 
 }  // namespace
 
 FileCommands const* garuda_file_commands() noexcept {
-  static constexpr FileCommands kCommands{GARUDA_VERSION,          run_join,   run_group_by, explain<JoinRequest>,
-                                          explain<GroupByRequest>, write_table};
+  static constexpr FileCommands kCommands{
+      GARUDA_VERSION,        run_join,   run_group_by, run_plan, explain<JoinRequest>, explain<GroupByRequest>,
+      explain<QueryRequest>, write_table};
   return &kCommands;
 }
 

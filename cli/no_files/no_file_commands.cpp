@@ -30,8 +30,12 @@ void add_group_by_command(CLI::App& app, Context& context) {
   add_command(app, context, "group-by", "group the table of a file");
 }
 
+void add_run_command(CLI::App& app, Context& context) {
+  add_command(app, context, "run", "run a plan of Substrait over files");
+}
+
 void add_explain_command(CLI::App& app, Context& context) {
-  add_command(app, context, "explain", "show the plan of a join or group-by of files");
+  add_command(app, context, "explain", "show the plan of a join, group-by or query of files");
 }
 
 void add_batch_command(CLI::App& app, Context& context) {

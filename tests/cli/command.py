@@ -36,7 +36,7 @@ class Garuda:
         return {**os.environ, **drivers}
 
     def arguments(self, *arguments: object) -> list[str]:
-        chosen = ["--path", self.path] if self.path and arguments[0] in ("join", "group-by", "explain") else []
+        chosen = ["--path", self.path] if self.path and arguments[0] in ("join", "group-by", "run", "explain") else []
         return [str(COMMAND), *map(str, arguments), *chosen]
 
     def run(self, *arguments: object, **options: object) -> subprocess.CompletedProcess[str]:

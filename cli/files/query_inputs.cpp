@@ -1,0 +1,98 @@
+#include "cli/files/query_inputs.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <list>
+#include <utility>
+
+#include "cli/interrupt.hpp"
+#include "garuda/engine.hpp"
+#include "io/table_reader.hpp"
+
+namespace garuda::cli {
+namespace {
+
+Result<io::TableFiles const*> find_files(QueryRequest const& request, std::string const& name) {
+  auto const found = std::ranges::find(request.tables, name, &io::NamedFiles::name);
+  if (found != request.tables.end()) return &found->files;
+  std::string known;
+  for (auto const& table : request.tables) known += fmt::format("{}{}", known.empty() ? "" : ", ", table.name);
+  return fail(ErrorCode::invalid_input, fmt::format("the plan reads a table that neither --table nor --tables gives "
+                                                    "(there are: {}): {}",
+                                                    known.empty() ? "none" : known, name));
+}
+
+/// The columns of files that garuda has the types of.
+Result<Schema> schema_of(io::TableFiles const& files) {
+  GARUDA_TRY_ASSIGN(auto const fields, io::read_fields(files));
+  Schema schema;
+  for (auto const& field : fields)
+    if (field.field) schema.push_back(*field.field);
+  return schema;
+}
+
+/// The rows that were read under the schema of their files. Columns that were not read have no buffers: the plan, which
+/// may name them, does not read them.
+Table with_all_columns(Table read, Schema const& whole) {
+  auto schema = whole;
+  std::vector<Batch> batches;
+  for (auto const& batch : read.batches()) batches.push_back({batch.num_rows, {}, batch.owner});
+  for (auto& field : schema) {
+    auto const found = std::ranges::find(read.schema(), field.name, &Field::name);
+    auto const column = static_cast<std::size_t>(found - read.schema().begin());
+    if (found != read.schema().end()) field = *found;
+    for (std::size_t b = 0; b < batches.size(); ++b) {
+      auto const& from = read.batches()[b];
+      batches[b].columns.push_back(found != read.schema().end() ? from.columns[column]
+                                                                : ArrayView{.length = from.num_rows, .null_count = 0});
+    }
+  }
+  return {std::move(schema), std::move(batches)};
+}
+
+Result<Table> read_table(QueryRequest const& request, io::TableFiles const& files, std::vector<std::string> columns) {
+  io::ReadOptions options;
+  options.columns = std::move(columns);
+  options.threads = request.options.threads;
+  options.bytes_read = request.bytes_read;
+  options.cancelled = &interrupted();
+  return io::read_table(files, options);
+}
+
+}  // namespace
+
+std::vector<NamedTable> QueryInputs::named() const {
+  std::vector<NamedTable> named;
+  for (std::size_t i = 0; i < names_.size(); ++i) named.push_back({names_[i], tables_[i].view()});
+  return named;
+}
+
+void QueryInputs::add(std::string name, Table table) {
+  names_.push_back(std::move(name));
+  tables_.push_back(std::move(table));
+}
+
+std::span<std::byte const> message_of(QueryRequest const& request) {
+  return std::as_bytes(std::span(request.plan.data(), request.plan.size()));
+}
+
+Result<QueryInputs> read_inputs(QueryRequest const& request) {
+  std::list<Table> without_rows;  // views of them stay good
+  GARUDA_TRY_ASSIGN(auto const planned,
+                    Engine::tables_of_substrait(message_of(request), [&](std::string const& name) -> Result<TableView> {
+                      GARUDA_TRY_ASSIGN(auto const* const files, find_files(request, name));
+                      GARUDA_TRY_ASSIGN(auto schema, schema_of(*files));
+                      return without_rows.emplace_back(std::move(schema), std::vector<Batch>()).view();
+                    }));
+  QueryInputs inputs;
+  auto whole = without_rows.begin();
+  for (auto const& [name, columns] : planned) {
+    GARUDA_TRY_ASSIGN(auto const* const files, find_files(request, name));
+    GARUDA_TRY_ASSIGN(auto table, read_table(request, *files, columns));
+    inputs.add(name, with_all_columns(std::move(table), (whole++)->schema()));
+  }
+  return inputs;
+}
+
+}  // namespace garuda::cli
