@@ -45,7 +45,7 @@ typedef struct garuda_engine garuda_engine;
  * alive. */
 typedef struct garuda_table garuda_table;
 
-/* The rows of a join or group-by, and what making them takes. One thread at a time. */
+/* The rows of a join, group-by or plan, and what making them takes. One thread at a time. */
 typedef struct garuda_result garuda_result;
 
 /* A flag that ends running calls. */
@@ -106,6 +106,22 @@ struct garuda_group_by_options {
   char const* strings; /* as that of joins */
 };
 
+/* A table, and the name by which a plan reads it. Parts of a name stand with points between them. */
+struct garuda_named_table {
+  char const* name;
+  garuda_table const* table; /* of the host */
+};
+
+/* A plan of Substrait (0.20 and later): a binary message with one relation, as DataFusion writes it. */
+struct garuda_plan {
+  size_t size;
+  void const* bytes; /* free after the call */
+  size_t num_bytes;
+  struct garuda_named_table const* tables; /* those that the plan does not name are left alone */
+  size_t num_tables;
+  int strict; /* not 0: an operator that computes on the host is an error where the run names a path of devices */
+};
+
 /* Finds the devices. A machine without Vulkan gives an engine with the CPU path only. */
 GARUDA_EXPORT int garuda_engine_create(garuda_engine** engine, char** error);
 GARUDA_EXPORT void garuda_engine_destroy(garuda_engine* engine);
@@ -149,6 +165,10 @@ GARUDA_EXPORT int garuda_join_count(garuda_engine* engine, garuda_table const* l
 /* Starts a group-by. Columns of the result: the keys, then the aggregates. */
 GARUDA_EXPORT int garuda_group_by(garuda_engine* engine, garuda_table const* table,
                                   struct garuda_group_by_options const* options, garuda_result** result, char** error);
+/* Runs a plan: its joins and group-bys on the path of `run`, the rest on the host's threads. Blocks until all rows are
+ * made. Of the tuning those options are legal that joins and group-bys share. */
+GARUDA_EXPORT int garuda_run_substrait(garuda_engine* engine, struct garuda_plan const* plan,
+                                       struct garuda_run_options const* run, garuda_result** result, char** error);
 
 /* What the calls above would do, as JSON, without doing it. */
 GARUDA_EXPORT int garuda_explain_join(garuda_engine* engine, garuda_table const* left, garuda_table const* right,
@@ -157,6 +177,8 @@ GARUDA_EXPORT int garuda_explain_join_count(garuda_engine* engine, garuda_table 
                                             struct garuda_join_options const* options, char** json, char** error);
 GARUDA_EXPORT int garuda_explain_group_by(garuda_engine* engine, garuda_table const* table,
                                           struct garuda_group_by_options const* options, char** json, char** error);
+GARUDA_EXPORT int garuda_explain_substrait(garuda_engine* engine, struct garuda_plan const* plan,
+                                           struct garuda_run_options const* run, char** json, char** error);
 
 /* Gives the rows out, once. They are made while the stream is read, which may outlive the result; errors met then come
  * through its get_last_error. Releasing it early ends what still runs. */

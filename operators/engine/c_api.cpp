@@ -1,9 +1,7 @@
-// The C ABI over the C++ API: one translation of errors, one of options.
-#include <fmt/format.h>
+// The C ABI over the C++ API: tables, joins, group-bys, and what comes of them.
+#include "operators/engine/c_api.hpp"
 
-#include <atomic>
 #include <cstdlib>
-#include <cstring>
 #include <functional>
 #include <memory>
 #include <new>
@@ -15,72 +13,22 @@
 #include <variant>
 #include <vector>
 
-#include "core/shortage.hpp"
 #include "garuda/arrow_c.hpp"
 #include "garuda/engine.hpp"
 #include "garuda/garuda.h"
-#include "operators/engine/rows.hpp"
 
 namespace {
 
 using garuda::ErrorCode;
 using garuda::Result;
-
-/// The codes of C are those of C++, in their order, behind GARUDA_OK.
-int code_of(ErrorCode code) { return static_cast<int>(code) + 1; }
-static_assert(GARUDA_USAGE == static_cast<int>(ErrorCode::usage) + 1);
-static_assert(GARUDA_CANCELLED == static_cast<int>(ErrorCode::cancelled) + 1);
-
-int report(int code, char const* sentence, char** error) {
-  if (error != nullptr) *error = ::strdup(sentence);
-  return code;
-}
-
-/// Runs `call`, a Result<void>, and turns every way it can fail into a code and a sentence. No exception passes.
-template <class Call>
-int translated(char** error, Call call) {
-  try {
-    Result<void> const result = call();
-    if (result) return GARUDA_OK;
-    return report(code_of(result.error().code()), result.error().describe().c_str(), error);
-  } catch (std::exception const& exception) {
-    if (auto const shortage = garuda::current_shortage())
-      return report(code_of(shortage->code()), shortage->describe().c_str(), error);
-    return report(GARUDA_LOGIC_ERROR, exception.what(), error);
-  }
-}
-
+using garuda::c_api::check_size;
+using garuda::c_api::give;
+using garuda::c_api::new_result;
+using garuda::c_api::options_of;
+using garuda::c_api::Query;
+using garuda::c_api::translated;
 using garuda::engine::columns_of;
 using garuda::engine::Rows;
-using SharedRows = std::shared_ptr<Rows>;
-
-/// A query, and what it reads.
-struct Query {
-  std::vector<SharedRows> inputs;
-  std::unique_ptr<garuda::QueryResult> rows;  // last: views the inputs
-  bool is_taken = false;
-};
-
-}  // namespace
-
-struct garuda_engine {
-  garuda::Engine engine;
-};
-
-struct garuda_cancellation {
-  std::atomic<bool> cancelled{false};
-};
-
-struct garuda_table {
-  SharedRows rows;
-  std::optional<garuda::JoinBuild> build{};  // of the rows
-};
-
-struct garuda_result {
-  std::shared_ptr<Query> query;
-};
-
-namespace {
 
 class QueryStream final : public garuda::BatchStream {
  public:
@@ -92,13 +40,6 @@ class QueryStream final : public garuda::BatchStream {
  private:
   std::shared_ptr<Query> query_;
 };
-
-template <class Options>
-Result<void> check_size(Options const& options, std::string_view name) {
-  if (options.size == sizeof(Options)) return {};
-  return garuda::fail(ErrorCode::usage,
-                      fmt::format("size of the {} options must be {}: {}", name, sizeof(Options), options.size));
-}
 
 Result<garuda::StringForm> strings_of(char const* name) {
   return garuda::parse_string_form(name == nullptr ? "utf8" : name);
@@ -147,30 +88,6 @@ Result<garuda::GroupBySpec> spec_of(garuda_group_by_options const& options) {
   return spec;
 }
 
-/// `parse`: of the operator's tuning.
-template <class Options, class Parse>
-Result<Options> options_of(garuda_run_options const* run, Parse parse) {
-  Options options;
-  if (run == nullptr) return options;
-  GARUDA_TRY(check_size(*run, "run"));
-  GARUDA_TRY_ASSIGN(options.path, garuda::parse_path(run->path == nullptr ? "auto" : run->path));
-  GARUDA_TRY_ASSIGN(options.tuning, parse(run->tuning == nullptr ? "" : run->tuning));
-  if (run->device != nullptr) options.device = run->device;
-  options.memory_limit_bytes = run->memory_limit_bytes;
-  options.device_memory_limit_bytes = run->device_memory_limit_bytes;
-  options.threads = run->threads;
-  options.allow_cuda = run->allow_cuda != 0;
-  if (run->cancellation != nullptr) options.control.cancelled = &run->cancellation->cancelled;
-  if (run->on_progress != nullptr)
-    options.control.on_progress = [report = run->on_progress,
-                                   context = run->progress_context](garuda::Progress const& progress) {
-      std::string const phase(progress.phase);
-      garuda_progress const said{phase.c_str(), progress.done, progress.total, progress.rows_out};
-      report(context, &said);
-    };
-  return options;
-}
-
 /// The checked arguments of a join.
 struct Join {
   garuda::TableView left;
@@ -209,21 +126,9 @@ Result<GroupBy> group_by_of(garuda_engine const* engine, garuda_table const* tab
   return group_by;
 }
 
-garuda_result* new_result(std::vector<SharedRows> inputs, std::unique_ptr<garuda::QueryResult> rows) {
-  return new garuda_result{std::make_shared<Query>(std::move(inputs), std::move(rows))};
-}
-
 template <class Place>
 garuda_table* new_table(Place table, garuda::Offsets offsets = garuda::Offsets::checked) {
   return new garuda_table{std::make_shared<Rows>(std::move(table), offsets)};
-}
-
-/// Writes `text` where the caller wants it.
-Result<void> give(std::string const& text, char** out) {
-  GARUDA_EXPECTS(out != nullptr);
-  *out = ::strdup(text.c_str());
-  if (*out == nullptr) throw std::bad_alloc();
-  return {};
 }
 
 Result<Query*> take(garuda_result* result) {
