@@ -63,7 +63,8 @@ def _rich() -> Optional[tuple[Callable[[Progress], Any], Callable[[], Any]]]:
     return show, bars.stop
 
 
-def _plain() -> tuple[Callable[[Progress], Any], Callable[[], Any]]:
+def line() -> tuple[Callable[[Progress], Any], Callable[[], Any]]:
+    """Functions that draw progress as a line of a terminal, and remove it."""
     shown = [0.0]
 
     def show(progress: Progress) -> None:
@@ -89,7 +90,7 @@ def reporting(progress: ProgressOption) -> Iterator[Optional[Report]]:
     if progress is not True and not callable(progress):
         raise wrong("progress", "a bool, a function of a garuda.Progress, or None", progress)
     show: Callable[[Progress], Any]
-    show, close = (_tqdm() or _rich() or _plain()) if progress is True else (progress, lambda: None)
+    show, close = (_tqdm() or _rich() or line()) if progress is True else (progress, lambda: None)
 
     def report(phase: str, done: int, total: int, rows: int) -> bool:
         answer = show(Progress(phase, done, total, rows))
