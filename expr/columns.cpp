@@ -41,6 +41,7 @@ void with_values(ArrayView const& array, DataType const& type, Body const& body)
       return row.width == 8 ? body(loader<Int128, std::int64_t>(values)) : body(loader<Int128, std::int32_t>(values));
     case TypeFamily::bytes:
       if (type.id == TypeId::fixed_size_binary) return body([&](std::int64_t at) { return bytes_at(array, type, at); });
+      if (is_view(type)) return body([&](std::int64_t at) { return variable_value(array, ValueLayout::views, at); });
       return body([&, layout = value_layout(type)](std::int64_t at) { return variable_value(array, layout, at); });
     default:
       return visit_integers(row.width, row.is_signed, [&]<class Stored>(Stored*) {

@@ -49,7 +49,9 @@ void compare(StepFrame const& frame, MaskKernels const& kernels, Vector& result)
     std::swap(a, b);
     comparator = mirrored(comparator);
   }
-  if (frame.step.operands == Kind::int128)
+  bool const is_scaled =
+      frame.step.operands == Kind::int128 && frame.detail->operands[0].scale != frame.detail->operands[1].scale;
+  if (is_scaled)
     compare_decimals(frame);
   else
     kernels.compare(frame.step.operands, comparator, a->values, b->values, b->is_constant, frame.count, frame.values);

@@ -1,4 +1,7 @@
 // Loops over masks of rows, which the compiler vectorises for each set of instructions (GARUDA_KERNELS).
+#include <cstdint>
+#include <cstring>
+#include <string_view>
 #include <type_traits>
 
 #include "expr/comparators.hpp"
@@ -50,6 +53,28 @@ void with_float_comparator(Comparator comparator, Body const& body) {
   }
 }
 
+template <class Word>
+bool are_words_equal(char const* a, char const* b, std::size_t bytes) {
+  Word first[2];
+  Word last[2];
+  std::memcpy(&first[0], a, sizeof(Word));
+  std::memcpy(&first[1], b, sizeof(Word));
+  std::memcpy(&last[0], a + bytes - sizeof(Word), sizeof(Word));
+  std::memcpy(&last[1], b + bytes - sizeof(Word), sizeof(Word));
+  return first[0] == first[1] && last[0] == last[1];
+}
+
+/// Whether texts are equal. Of short ones the first and the last bytes, which overlap, are compared without a call.
+bool are_texts_equal(std::string_view a, std::string_view b) {
+  auto const bytes = a.size();
+  if (bytes != b.size()) return false;
+  if (bytes > 16) return std::memcmp(a.data(), b.data(), bytes) == 0;
+  if (bytes >= 8) return are_words_equal<std::uint64_t>(a.data(), b.data(), bytes);
+  if (bytes >= 4) return are_words_equal<std::uint32_t>(a.data(), b.data(), bytes);
+  if (bytes >= 2) return are_words_equal<std::uint16_t>(a.data(), b.data(), bytes);
+  return bytes == 0 || a[0] == b[0];
+}
+
 template <class Value>
 void compare_values(Comparator comparator, Value const* a, Value const* b, bool b_is_one, std::size_t count,
                     std::uint8_t* mask) {
@@ -61,10 +86,13 @@ void compare_values(Comparator comparator, Value const* a, Value const* b, bool 
       for (std::size_t i = 0; i < count; ++i) mask[i] = holds(a[i], b[i]) ? 1 : 0;
     }
   };
-  if constexpr (std::is_floating_point_v<Value>)
-    with_float_comparator<Value>(comparator, put);
-  else
-    with_comparator(comparator, put);
+  if constexpr (std::is_floating_point_v<Value>) return with_float_comparator<Value>(comparator, put);
+  if constexpr (std::is_same_v<Value, std::string_view>)
+    if (!asks_order(comparator))
+      return put([is_equal = comparator == Comparator::equal](std::string_view first, std::string_view second) {
+        return are_texts_equal(first, second) == is_equal;
+      });
+  with_comparator(comparator, put);
 }
 
 void compare(Kind kind, Comparator comparator, void const* a, void const* b, bool b_is_one, std::size_t count,
