@@ -18,6 +18,7 @@
 #include "operators/plan/path_choice.hpp"
 #include "operators/query/bind.hpp"
 #include "operators/query/bind_join.hpp"
+#include "operators/query/join_order.hpp"
 #include "operators/query/sort.hpp"
 #include "operators/query/strict.hpp"
 #include "operators/resolve/group_by_columns.hpp"
@@ -215,7 +216,8 @@ class QueryRunner {
   template <class Body>
   Result<Ran> run_breaker(Bound const& query, std::vector<Ran> inputs, Body const& body) {
     auto plan = node_of(query);
-    run::PhaseTimer const timer(run_.recorder, plan.operation);
+    auto const operation = plan.operation;  // the plan moves before the timer ends
+    run::PhaseTimer const timer(run_.recorder, operation);
     GARUDA_TRY_ASSIGN(auto table, run_.arena.execute([&] { return body(); }));
     plan.estimated_rows = static_cast<double>(table.num_rows());
     for (auto& input : inputs) plan.inputs.push_back(std::move(input.plan));
@@ -332,6 +334,7 @@ Result<std::unique_ptr<QueryResult>> run_query(Query const& query, QueryOptions 
   run::QueryRun run(options);
   GARUDA_TRY_ASSIGN(auto bound, bind(query));
   auto const wanted = bound.schema;
+  GARUDA_TRY_ASSIGN(bound, run.arena.execute([&] { return order_joins(prune(std::move(bound)), options.control); }));
   bound = prune(std::move(bound));
   GARUDA_TRY(check_strict(bound, options));
   GARUDA_TRY_ASSIGN(auto ran, QueryRunner(options, devices, run).run(bound));
@@ -345,6 +348,7 @@ Result<std::unique_ptr<QueryResult>> run_query(Query const& query, QueryOptions 
 
 Result<Plan> explain_query(Query const& query) {
   GARUDA_TRY_ASSIGN(auto bound, bind(query));
+  GARUDA_TRY_ASSIGN(bound, order_joins(prune(std::move(bound)), {}));
   return plan_of(prune(std::move(bound)));
 }
 
