@@ -132,6 +132,8 @@ QUERIES = [
     "select id from n where price is not null and not (price > 2)",
     "select part, median(price) as m from n where id <> 5 group by part",
     "select stddev(id) as s, var_pop(id) as v, bool_and(good) as b from n",
+    "select id, power(price, 2) as p, pow(id, 3) as q, pow(cast(cost as double), 1) as r from n",
+    "select part, pow(corr(id, cost), 2) as r from n group by part",
 ]  # fmt: skip
 
 
@@ -258,6 +260,10 @@ REFUSED = {
     "copy t to 'x.csv'": "DML not supported",
     "select x, row_number() over (order by x) from t": "window function",
     "select sqrt(x) from t": "'sqrt'",
+    "select pow(x, 0.5) from t": "exponent",
+    "select pow(2, x) from t": "exponent",
+    "select pow(x, 9) from t": "from 1 to 8",
+    "select * from t left join t as u using (x)": "write ON",
     "select x from t where x > (select x from t)": "scalar subquery",
     "select count(x), sum(distinct x) from t": "distinct",
     "select x, count(*) from t group by rollup(x)": "grouping sets",

@@ -58,7 +58,7 @@ PLACES = [("cpu", ""), *((path, driver) for driver in DEVICES for path in ("comp
 WAYS = [Way(*place, *how) for place, how in itertools.product(PLACES, itertools.product((1, 2, 16), (False, True), (False, True)))]
 PLAIN = Way("cpu", "", 2, False, False)
 #: One in so many pairs of a way and a query is tried.
-SHARES = {"": 12, "lavapipe": 48, "swiftshader": 480}
+SHARES = {"": 8, "lavapipe": 32, "swiftshader": 240}
 
 
 def takes(case: tuple[str, str], way: Way) -> bool:
