@@ -119,7 +119,7 @@ class Query {
 };
 
 /// How and where a query runs; changes speed and resources, never its result. Joins and group-bys among its operators
-/// run on `path`, the others on the host.
+/// run on `path`, the others on the host, and so do joins without keys where `path` joins by keys alone.
 struct QueryOptions : RunOptions {
   JoinTuning join_tuning;
   GroupByTuning group_by_tuning;

@@ -284,7 +284,11 @@ class QueryRunner {
     for (auto const column : join.left_columns) spec.columns->push_back({Side::left, column_name(column)});
     for (auto const column : join.right_columns) spec.columns->push_back({Side::right, column_name(column)});
     GARUDA_TRY_ASSIGN(auto columns, resolve::resolve_join(left.schema(), right.schema(), spec));
-    JoinOptions const options{options_, options_.join_tuning};
+    JoinOptions options{options_, options_.join_tuning};
+    if (joins_on_host(join, options_)) {
+      options.path = Path::cpu;
+      options.device.reset();
+    }
     GARUDA_TRY_ASSIGN(auto result, join::hash_join({left, right, spec, std::move(columns), options, &devices_}));
     return collected(*result, std::move(inputs));
   }

@@ -7,11 +7,16 @@
 #include <string>
 #include <variant>
 
+#include "operators/plan/path_choice.hpp"
+
 namespace garuda::query {
 namespace {
 
 /// The work of an operator that runs on the host, in words; nullopt: it computes nothing there.
-std::optional<std::string> work_on_host(Bound const& query) {
+std::optional<std::string> work_on_host(Bound const& query, QueryOptions const& options) {
+  if (auto const* const join = std::get_if<BoundJoin>(&query.operation);
+      join != nullptr && joins_on_host(*join, options))
+    return "join without keys";
   if (auto const* const filter = std::get_if<BoundFilter>(&query.operation))
     return fmt::format("filter {}", to_string(filter->predicate));
   if (std::holds_alternative<BoundSort>(query.operation)) return "sort";
@@ -25,9 +30,14 @@ std::optional<std::string> work_on_host(Bound const& query) {
 
 }  // namespace
 
+bool joins_on_host(BoundJoin const& join, QueryOptions const& options) noexcept {
+  auto const* const asked = options.picks_path() ? nullptr : plan::find_path(options.path);
+  return join.keys.empty() && asked != nullptr && asked->condition_join.offers == nullptr;
+}
+
 Result<void> check_strict(Bound const& query, QueryOptions const& options) {
   if (!options.strict || options.picks_path() || options.path == Path::cpu) return {};
-  if (auto const work = work_on_host(query))
+  if (auto const work = work_on_host(query, options))
     return fail(ErrorCode::no_device, fmt::format("the query is strict, and an operator of it does not run on path {}: "
                                                   "{}",
                                                   to_string(options.path), *work));

@@ -287,6 +287,23 @@ TEST_F(Queries, StrictQueriesComputeNothingOnTheHost) {
   }
 }
 
+TEST_F(Queries, JoinsWithoutKeysRunOnTheHostWhereAPathHasNone) {
+  auto const table = orders();
+  auto const scan = Query::scan(table.view());
+  JoinClause without_keys{JoinKind::inner, {}};
+  without_keys.where = call("lt", {column(std::size_t{0}), column(std::size_t{3})});
+  auto const joined = scan.join(scan, without_keys);
+  for (auto options : all_paths()) {
+    EXPECT_EQ(rows_of(joined, options).size(), 21U);
+    options.strict = true;
+    auto const rows = rows_of(joined, options);
+    if (options.path == Path::graphics)
+      EXPECT_NE(rows.at(0).at(0).find("path graphics: join without keys"), std::string::npos) << rows.at(0).at(0);
+    else
+      EXPECT_EQ(rows.size(), 21U);
+  }
+}
+
 TEST_F(Queries, MistakesAreNamed) {
   auto const table = orders();
   auto const scan = Query::scan(table.view());
