@@ -7,10 +7,12 @@
 
 namespace garuda::substrait {
 
-enum class PlanField : std::uint32_t { extensions = 2, relations = 3, version = 6 };
+enum class PlanField : std::uint32_t { old_uris = 1, extensions = 2, relations = 3, version = 6, urns = 8 };
+/// A collection of functions: by its URN, or, by an earlier version, by its URI.
+enum class CollectionField : std::uint32_t { anchor = 1, name = 2 };
 enum class VersionField : std::uint32_t { major = 1, minor = 2, producer = 5 };
 enum class DeclarationField : std::uint32_t { function = 3 };
-enum class FunctionDeclarationField : std::uint32_t { anchor = 2, name = 3 };
+enum class FunctionDeclarationField : std::uint32_t { old_uri = 1, anchor = 2, name = 3, urn = 4 };
 enum class PlanRelField : std::uint32_t { rel = 1, root = 2 };
 enum class RootField : std::uint32_t { input = 1, names = 2 };
 
@@ -85,6 +87,7 @@ enum class AggregateFunctionField : std::uint32_t {
   phase = 4,
   invocation = 6,
   arguments = 7,
+  options = 8,
 };
 enum class Invocation : std::uint32_t { unspecified = 0, all = 1, distinct = 2 };
 enum class Phase : std::uint32_t { unspecified = 0, initial_to_result = 3 };
@@ -102,7 +105,14 @@ enum class ExpressionField : std::uint32_t {
 enum class SelectionField : std::uint32_t { direct_reference = 1, outer_reference = 5 };
 enum class ReferenceField : std::uint32_t { struct_field = 2 };
 enum class StructReferenceField : std::uint32_t { field = 1, child = 2 };
-enum class ScalarFunctionField : std::uint32_t { function_reference = 1, old_args = 2, output_type = 3, arguments = 4 };
+enum class ScalarFunctionField : std::uint32_t {
+  function_reference = 1,
+  old_args = 2,
+  output_type = 3,
+  arguments = 4,
+  options = 5,
+};
+enum class FunctionOptionField : std::uint32_t { name = 1, preference = 2 };
 enum class ArgumentField : std::uint32_t { word = 1, type = 2, value = 3 };
 enum class IfThenField : std::uint32_t { ifs = 1, otherwise = 2 };
 enum class ClauseField : std::uint32_t { condition = 1, then = 2 };

@@ -103,8 +103,9 @@ Made truncate(ScalarCall scalar) {
   return call("date_trunc", {literal(std::move(field)), std::move(scalar.arguments[1].value)});
 }
 
-/// DataFusion leaves nulls out of what it puts together.
-Made concat_without_nulls(ScalarCall scalar) {
+/// DataFusion leaves nulls out of what it puts together, where the plan wants nothing else.
+Made concat(ScalarCall scalar) {
+  if (value_of(scalar.options, "null_handling") == "ACCEPT_NULLS") return call("concat", values_of(scalar));
   std::vector<ScalarExpression> texts;
   for (auto& value : values_of(scalar)) texts.push_back(call("coalesce", {std::move(value), literal(std::string())}));
   return call("concat", std::move(texts));
@@ -163,7 +164,7 @@ constexpr FunctionRow kFunctions[] = {
     {"extract", 2, extract},
     {"date_part", 2, extract},
     {"date_trunc", 2, truncate},
-    {"concat", 1, concat_without_nulls},
+    {"concat", 1, concat},
     {"left", 2, first_characters},
     {"regexp_replace", 3, regexp_replace},
     {"power", 2, power},

@@ -7,6 +7,7 @@
 
 #include "garuda/error.hpp"
 #include "garuda/expression.hpp"
+#include "operators/substrait/options.hpp"
 #include "operators/substrait/read_literal.hpp"
 
 namespace garuda::substrait {
@@ -21,6 +22,7 @@ struct Argument {
 struct ScalarCall {
   std::string name;  ///< As the plan declares it, without the types behind a colon.
   std::vector<Argument> arguments;
+  std::vector<FunctionOption> options{};  ///< That were checked.
   std::optional<DataType> output;  ///< The type that the plan gives the result, where it is one that queries have.
 };
 

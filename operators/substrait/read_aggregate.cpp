@@ -8,6 +8,7 @@
 
 #include "operators/query/bind.hpp"
 #include "operators/substrait/field_numbers.hpp"
+#include "operators/substrait/options.hpp"
 #include "operators/substrait/read_expression.hpp"
 #include "operators/substrait/read_type.hpp"
 #include "operators/substrait/relation.hpp"
@@ -30,6 +31,8 @@ constexpr AggregateRow kAggregates[] = {
     {"stddev", AggregateFunction::std_dev, 1},
     {"stddev_samp", AggregateFunction::std_dev, 1},
     {"stddev_pop", AggregateFunction::std_dev_pop, 1},
+    {"std_dev", AggregateFunction::std_dev, 1},
+    {"variance", AggregateFunction::var, 1},
     {"var", AggregateFunction::var, 1},
     {"var_samp", AggregateFunction::var, 1},
     {"var_pop", AggregateFunction::var_pop, 1},
@@ -64,6 +67,17 @@ bool is_constant_value(ScalarExpression const& value) {
   return value.form == ScalarExpression::Form::literal && !std::holds_alternative<std::monostate>(value.literal.value);
 }
 
+/// The function over a whole population in place of one over a sample, where a plan wants its distribution.
+Result<AggregateFunction> of_distribution(AggregateFunction function, std::string_view name,
+                                          std::string_view distribution) {
+  bool const has_one = name == "std_dev" || name == "variance";
+  if (distribution.empty() || (has_one && distribution == "SAMPLE")) return function;
+  if (has_one && distribution == "POPULATION")
+    return function == AggregateFunction::std_dev ? AggregateFunction::std_dev_pop : AggregateFunction::var_pop;
+  return fail(ErrorCode::usage,
+              fmt::format("aggregate '{}' of the plan does not take this word: {}", name, distribution));
+}
+
 Result<AggregateCall> read_call(Message const& measure, ExpressionReader& reader, PlanContext const& context) {
   GARUDA_TRY_ASSIGN(auto const function, measure.message(MeasureField::measure));
   GARUDA_TRY_ASSIGN(auto const anchor, function.integer(AggregateFunctionField::function_reference));
@@ -73,9 +87,18 @@ Result<AggregateCall> read_call(Message const& measure, ExpressionReader& reader
     return fail(ErrorCode::usage, fmt::format("aggregate '{}' of the plan is none that queries have", name));
   AggregateCall aggregate;
   aggregate.function = row->function;
+  GARUDA_TRY_ASSIGN(auto const option_messages, function.messages(AggregateFunctionField::options));
+  GARUDA_TRY_ASSIGN(auto const options, read_options(option_messages));
+  GARUDA_TRY(check_options(name, options, false));
+  GARUDA_TRY_ASSIGN(aggregate.function, of_distribution(aggregate.function, name, value_of(options, "distribution")));
   GARUDA_TRY_ASSIGN(aggregate.distinct, read_distinct(function, name));
   GARUDA_TRY_ASSIGN(auto const arguments, function.messages(AggregateFunctionField::arguments));
   for (auto const& argument : arguments) {
+    if (argument.has(ArgumentField::word)) {
+      GARUDA_TRY_ASSIGN(auto const word, argument.bytes(ArgumentField::word));
+      GARUDA_TRY_ASSIGN(aggregate.function, of_distribution(aggregate.function, name, word));
+      continue;
+    }
     GARUDA_TRY_ASSIGN(auto const expression, argument.message(ArgumentField::value));
     GARUDA_TRY_ASSIGN(auto value, reader.read(expression));
     aggregate.arguments.push_back(std::move(value));

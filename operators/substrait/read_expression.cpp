@@ -14,6 +14,8 @@
 namespace garuda::substrait {
 namespace {
 
+bool is_float(DataType const& type) { return type.id == TypeId::float32 || type.id == TypeId::float64; }
+
 bool is_literal(ScalarExpression const& value) { return value.form == ScalarExpression::Form::literal; }
 
 /// Whether a query gives one row whatever its tables hold.
@@ -113,6 +115,9 @@ Result<ScalarExpression> ExpressionReader::read_function(Message const& function
     return fail(ErrorCode::usage, fmt::format("function '{}' of the plan has its arguments where versions of Substrait "
                                               "before 0.20 had them",
                                               scalar.name));
+  GARUDA_TRY_ASSIGN(auto const options, function.messages(ScalarFunctionField::options));
+  GARUDA_TRY_ASSIGN(scalar.options, read_options(options));
+  GARUDA_TRY(check_options(scalar.name, scalar.options, scalar.output && is_float(*scalar.output)));
   GARUDA_TRY_ASSIGN(auto const arguments, function.messages(ScalarFunctionField::arguments));
   for (auto const& message : arguments) {
     Argument argument;

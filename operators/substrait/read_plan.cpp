@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <map>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -30,14 +31,48 @@ Result<void> check_version(Message const& plan) {
                                             kFirstMinor, producer, major, minor));
 }
 
+/// Whether a collection is one of Substrait's, by its URN or, in earlier versions, the end of its URI. DataFusion,
+/// whose functions are of none, has no name for theirs.
+bool is_known(std::string_view collection) {
+  constexpr std::string_view kUrn = "extension:io.substrait:functions_";
+  if (collection.starts_with(kUrn)) return true;
+  auto const slash = collection.rfind('/');
+  auto const file = collection.substr(slash == std::string_view::npos ? 0 : slash + 1);
+  auto const folder = collection.substr(0, collection.size() - file.size());
+  bool const is_theirs = folder.empty() || folder == "/" || folder.find("substrait-io/substrait/") != folder.npos;
+  return is_theirs && file.starts_with("functions_") && file.ends_with(".yaml");
+}
+
+/// Names of collections by their anchors.
+Result<std::map<std::uint64_t, std::string>> read_collections(Message const& plan, PlanField field) {
+  GARUDA_TRY_ASSIGN(auto const messages, plan.messages(field));
+  std::map<std::uint64_t, std::string> names;
+  for (auto const& message : messages) {
+    GARUDA_TRY_ASSIGN(auto const anchor, message.integer(CollectionField::anchor));
+    GARUDA_TRY_ASSIGN(auto const name, message.bytes(CollectionField::name));
+    names[anchor] = name;
+  }
+  return names;
+}
+
 Result<void> read_functions(Message const& plan, PlanContext& context) {
+  GARUDA_TRY_ASSIGN(auto const urns, read_collections(plan, PlanField::urns));
+  GARUDA_TRY_ASSIGN(auto const uris, read_collections(plan, PlanField::old_uris));
   GARUDA_TRY_ASSIGN(auto const declarations, plan.messages(PlanField::extensions));
   for (auto const& declaration : declarations) {
     if (!declaration.has(DeclarationField::function)) continue;
     GARUDA_TRY_ASSIGN(auto const function, declaration.message(DeclarationField::function));
     GARUDA_TRY_ASSIGN(auto const anchor, function.integer(FunctionDeclarationField::anchor));
     GARUDA_TRY_ASSIGN(auto const name, function.bytes(FunctionDeclarationField::name));
-    context.functions[anchor] = name.substr(0, name.find(':'));
+    GARUDA_TRY_ASSIGN(auto const urn, function.integer(FunctionDeclarationField::urn));
+    GARUDA_TRY_ASSIGN(auto const uri, function.integer(FunctionDeclarationField::old_uri));
+    DeclaredFunction declared{std::string(name.substr(0, name.find(':')))};
+    if (auto const found = urns.find(urn); found != urns.end()) {
+      if (!is_known(found->second)) declared.unknown_collection = found->second;
+    } else if (auto const old = uris.find(uri); old != uris.end() && !is_known(old->second)) {
+      declared.unknown_collection = old->second;
+    }
+    context.functions[anchor] = std::move(declared);
   }
   return {};
 }
@@ -95,7 +130,13 @@ Result<std::vector<std::string_view>> column_names(Root const& root, Relation co
 
 Result<std::string> function_name(PlanContext const& context, std::uint64_t anchor) {
   auto const found = context.functions.find(anchor);
-  if (found != context.functions.end()) return found->second;
+  if (found != context.functions.end()) {
+    auto const& [name, unknown_collection] = found->second;
+    if (unknown_collection.empty()) return name;
+    return fail(ErrorCode::usage,
+                fmt::format("function '{}' of the plan is of a collection that queries do not have: {}", name,
+                            unknown_collection));
+  }
   return fail(ErrorCode::invalid_input, fmt::format("the plan calls a function that it does not declare: {}", anchor));
 }
 

@@ -28,12 +28,19 @@ Relation with_plain_columns(Relation relation);
 /// A relation of one row without fields.
 Relation one_row();
 
+/// A function of the plan: its name without the types behind a colon, and the collection that it is of where that is
+/// none whose functions queries have.
+struct DeclaredFunction {
+  std::string name;
+  std::string unknown_collection{};
+};
+
 /// Tables and functions that the relations of a plan share.
 struct PlanContext {
-  FindTable const* find = nullptr;                   ///< Nullptr: there are none.
-  std::map<std::string, TableView> tables{};         ///< Those that were found.
-  std::map<std::uint64_t, std::string> functions{};  ///< Names by the anchors that the plan gives them.
-  std::size_t depth = 0;                             ///< Levels of relations and expressions that are being read.
+  FindTable const* find = nullptr;                        ///< Nullptr: there are none.
+  std::map<std::string, TableView> tables{};              ///< Those that were found.
+  std::map<std::uint64_t, DeclaredFunction> functions{};  ///< By the anchors that the plan gives them.
+  std::size_t depth = 0;                                  ///< Levels of relations and expressions that are being read.
 };
 
 /// Reads a message `Rel`. Errors: usage for what queries do not have, naming it; invalid_input for an unknown table or
@@ -43,7 +50,8 @@ Result<Relation> read_relation(Message const& rel, PlanContext& context);
 Result<Relation> read_join(Message const& join, PlanContext& context);
 Result<Relation> read_aggregate(Message const& aggregate, PlanContext& context);
 
-/// The name of a function of the plan, without the types behind a colon. Errors: invalid_input for an unknown anchor.
+/// The name of a function of the plan, without the types behind a colon. Errors: invalid_input for an unknown anchor;
+/// usage for a function of another collection than those of Substrait and DataFusion.
 Result<std::string> function_name(PlanContext const& context, std::uint64_t anchor);
 
 }  // namespace garuda::substrait
