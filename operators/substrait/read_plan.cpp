@@ -19,13 +19,14 @@ namespace {
 /// The first minor version whose fields are where they are read.
 constexpr std::uint64_t kFirstMinor = 20;
 
-Result<void> check_version(Message const& plan) {
+/// Checks the version, and gives the producer's name.
+Result<std::string> read_producer(Message const& plan) {
   if (!plan.has(PlanField::version)) return fail(ErrorCode::usage, "the plan says no version of Substrait");
   GARUDA_TRY_ASSIGN(auto const version, plan.message(PlanField::version));
   GARUDA_TRY_ASSIGN(auto const major, version.integer(VersionField::major));
   GARUDA_TRY_ASSIGN(auto const minor, version.integer(VersionField::minor));
   GARUDA_TRY_ASSIGN(auto const producer, version.bytes(VersionField::producer));
-  if (major == 0 && minor >= kFirstMinor) return {};
+  if (major == 0 && minor >= kFirstMinor) return std::string(producer);
   return fail(ErrorCode::usage, fmt::format("plans are read of Substrait 0.{} and later 0.x, not this one's, by '{}': "
                                             "{}.{}",
                                             kFirstMinor, producer, major, minor));
@@ -145,8 +146,8 @@ Result<Query> read_plan(std::span<std::byte const> plan, FindTable const& find) 
   if (auto const first = bytes.find_first_not_of(" \t\r\n"); first != std::string_view::npos && bytes[first] == '{')
     return fail(ErrorCode::invalid_input, "the plan is JSON, and plans are read as binary messages of Substrait");
   GARUDA_TRY_ASSIGN(auto const message, Message::parse(bytes));
-  GARUDA_TRY(check_version(message));
-  PlanContext context{.find = &find};
+  GARUDA_TRY_ASSIGN(auto const producer, read_producer(message));
+  PlanContext context{.find = &find, .projects_alone = producer == "DuckDB"};
   GARUDA_TRY(read_functions(message, context));
   GARUDA_TRY_ASSIGN(auto const root, read_root(message));
   GARUDA_TRY_ASSIGN(auto const relation, read_relation(root.relation, context));

@@ -237,8 +237,11 @@ Result<Relation> read_project(Message const& project, PlanContext& context) {
   GARUDA_TRY_ASSIGN(auto const expressions, project.messages(ProjectField::expressions));
   GARUDA_TRY_ASSIGN(auto values, reader.read_all(expressions));
   auto const relation = reader.take_input();
+  GARUDA_TRY_ASSIGN(auto const common, project.message(AnyRelField::common));
+  bool const is_alone = context.projects_alone && !common.has(CommonField::emit);
   std::vector<NamedExpression> columns;
-  for (auto const field : relation.fields) columns.push_back({{}, column(field)});
+  if (!is_alone)
+    for (auto const field : relation.fields) columns.push_back({{}, column(field)});
   for (auto& value : values) columns.push_back({{}, std::move(value)});
   auto const width = columns.size();
   if (width == 0) return relation;

@@ -40,7 +40,10 @@ struct PlanContext {
   FindTable const* find = nullptr;                        ///< Nullptr: there are none.
   std::map<std::string, TableView> tables{};              ///< Those that were found.
   std::map<std::uint64_t, DeclaredFunction> functions{};  ///< By the anchors that the plan gives them.
-  std::size_t depth = 0;                                  ///< Levels of relations and expressions that are being read.
+  /// Whether projections without a mapping give their expressions alone, as those of DuckDB's extension do; Substrait
+  /// has them behind the fields of the input.
+  bool projects_alone = false;
+  std::size_t depth = 0;  ///< Levels of relations and expressions that are being read.
 };
 
 /// Reads a message `Rel`. Errors: usage for what queries do not have, naming it; invalid_input for an unknown table or
