@@ -15,7 +15,7 @@ namespace {
 
 /// Enough for shares of a few per cent, and small beside any table that it pays to plan for.
 constexpr std::uint64_t kSampleRows = 2'048;
-/// Of rows without a sample, behind a predicate.
+/// The share of rows without a sample that is expected behind a predicate.
 constexpr double kUnknownShare = 0.3;
 
 /// Row numbers, one from each of as many ranges of equal length, at a place within it that looks random.
@@ -109,7 +109,7 @@ Result<double> distinct_values(Estimate& estimate, std::size_t column, Control c
                                                              keys::NullKeys::left_out, control));
   auto const words = keys->take_words();
   auto const rows = static_cast<double>(words.num_rows);
-  // Of d values that are equally frequent, one pair of rows in d is equal.
+  // One pair of rows in d is equal where d values are equally frequent.
   if (auto const pairs = equal_pairs(words); pairs > 0) known = std::min(known, rows * (rows - 1) / 2 / pairs);
   return known;
 }
