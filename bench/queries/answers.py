@@ -137,9 +137,17 @@ def rows_difference(database: duckdb.DuckDBPyConnection, found: pa.Table, offset
 
 
 def bits(table: pa.Table, in_order: bool) -> pa.Table:
-    """The rows in a form that is equal only where every bit is: floats as integers, in their order or sorted."""
+    """The rows in a form that is equal only where every bit is: floats as integers, strings in one layout, in their
+    order or sorted."""
     names = [f"c{i}" for i in range(table.num_columns)]
     integers = {pa.float32(): pa.int32(), pa.float64(): pa.int64()}
-    columns = [column.combine_chunks() for column in table.columns]
-    whole = pa.table([c.view(integers.get(c.type, c.type)) if c.type in integers else c for c in columns], names)
+    columns = []
+    for column in table.columns:
+        values = column.combine_chunks()
+        if values.type in integers:
+            values = values.view(integers[values.type])
+        elif pa.types.is_string_view(values.type) or pa.types.is_large_string(values.type):
+            values = values.cast(pa.string())
+        columns.append(values)
+    whole = pa.table(columns, names)
     return whole if in_order else whole.sort_by([(name, "ascending") for name in names])

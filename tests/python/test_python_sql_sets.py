@@ -1,8 +1,8 @@
 """The public query sets by SQL: TPC-H's 22 queries, SSB's 13, ClickBench's 43 and db-benchmark's 15.
 
 Every answer is one that SQL allows, by DuckDB, and has the same bits on every path and driver, with any number of
-threads, from memory and from Parquet, with and without a limit of memory. `--full` takes scale 1 and all ways to run;
-otherwise a hash of the names chooses.
+threads, from memory and from Parquet, with and without a limit of memory, and by the command, which runs the plan of
+Substrait over files. `--full` takes scale 1 and all ways to run; otherwise a hash of the names chooses.
 """
 
 from __future__ import annotations
@@ -12,16 +12,19 @@ import functools
 import itertools
 import os
 import pathlib
+import subprocess
 import sys
 import zlib
 from typing import Any
 
 import duckdb
 import garuda
+import garuda._sql
 import pyarrow
+import pyarrow.ipc
 import pyarrow.parquet
 import pytest
-from package import LAVAPIPE, ROOT
+from package import LAVAPIPE, ROOT, environment
 
 sys.path.append(str(ROOT / "bench"))
 from engines import files  # noqa: E402
@@ -31,6 +34,7 @@ pytest.importorskip("datafusion")
 
 FULL = os.environ.get("GARUDA_TEST_FULL") == "1"
 SWIFTSHADER = ROOT / ".deps/swiftshader/vk_swiftshader_icd.json"
+COMMAND = pathlib.Path(os.environ.get("GARUDA_COMMAND", ROOT / "build/bin/garuda"))
 SCALES = {"tpch": "0.01", "ssb": "0.01", "clickbench": "0.2", "db-group-bys": "0.01", "db-joins": "0.01"}
 CASES = [(name, query) for name, chosen in sets.SETS.items() for query in chosen.texts]
 DEVICES = {"lavapipe": "llvmpipe", "swiftshader": "SwiftShader"}
@@ -59,6 +63,9 @@ WAYS = [Way(*place, *how) for place, how in itertools.product(PLACES, itertools.
 PLAIN = Way("cpu", "", 2, False, False)
 #: One in so many pairs of a way and a query is tried.
 SHARES = {"": 8, "lavapipe": 32, "swiftshader": 240}
+
+
+COMMAND_SHARE = 6
 
 
 def takes(case: tuple[str, str], way: Way) -> bool:
@@ -155,3 +162,24 @@ def test_every_way_gives_the_same_bits(
         return
     in_order = bool(answers.parse(query).keys)
     assert answers.bits(found, in_order) == answers.bits(answer_of(case, scale), in_order)
+
+
+@pytest.mark.parametrize(
+    "case", [case for case in CASES if FULL or zlib.crc32(str(case).encode()) % COMMAND_SHARE == 0], ids="-".join
+)
+def test_the_command_gives_the_same_bits(
+    case: tuple[str, str], data_of: Any, answer_of: Any, tmp_path: pathlib.Path
+) -> None:
+    data, query = data_of(case[0], SCALES[case[0]]), sets.SETS[case[0]].texts[case[1]]
+    planned = garuda._sql.planned(engine_of(""), query, data.scans, {}, sys._getframe())
+    (tmp_path / "plan").write_bytes(planned.plan.message)
+    tables = [f"--table={name}={pathlib.Path(scan.paths[0]).parent}" for name, scan in data.scans.items()]
+    call = [COMMAND, "run", tmp_path / "plan", *tables, "-o", tmp_path / "answer.arrow", "--path=cpu", "--threads=2"]
+    done = subprocess.run(list(map(str, call)), env=environment(), capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    found = pyarrow.ipc.open_file(tmp_path / "answer.arrow").read_all()
+    if case in ANY_ROWS:
+        assert answers.difference(data.database, query, found) is None
+        return
+    in_order = bool(answers.parse(query).keys)
+    assert answers.bits(found, in_order) == answers.bits(answer_of(case, SCALES[case[0]]), in_order)
