@@ -90,8 +90,8 @@ class Query {
 
   /// The rows of a table.
   static Query scan(TableView table);
-  /// The rows of the inputs one after the other, whose columns have the types of the first one's. Requires: there is
-  /// one.
+  /// The rows of the inputs one after the other, their columns widened to types that hold the values of all. The names
+  /// are those of the first input. Requires: there is one.
   static Query union_all(std::vector<Query> inputs);
 
   /// The rows for which `predicate` is true.

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "keys/codes/key_types.hpp"
 #include "operators/query/bind_expression.hpp"
 #include "operators/query/bind_join.hpp"
 #include "operators/resolve/group_by_columns.hpp"
@@ -141,13 +142,44 @@ Result<Bound> bind_distinct(Bound input) {
   return bind_group_by(all, std::move(input));
 }
 
+/// The input with its columns cast to these types.
+Result<Bound> cast_columns(Bound input, std::vector<DataType> const& types) {
+  BoundProject columns;
+  auto schema = input.schema;
+  for (std::size_t c = 0; c < types.size(); ++c) {
+    auto& field = schema[c];
+    if (field.type == types[c]) {
+      columns.columns.emplace_back(c);
+      continue;
+    }
+    GARUDA_TRY_ASSIGN(auto value, bind_expression(column(c), input.schema));
+    GARUDA_TRY_ASSIGN(auto wider, expr::cast(std::move(value), types[c]));
+    field.type = types[c];
+    columns.columns.emplace_back(std::move(wider));
+  }
+  if (schema == input.schema) return input;
+  return with_input(std::move(columns), std::move(input), std::move(schema));
+}
+
 Result<Bound> bind_union(std::vector<Bound> inputs) {
   auto schema = inputs.front().schema;
-  for (auto const& input : inputs) {
-    auto const is_same = [](Field const& a, Field const& b) { return a.type == b.type; };
-    if (!std::ranges::equal(input.schema, schema, is_same))
+  std::vector<DataType> types;
+  for (std::size_t c = 0; c < schema.size(); ++c) {
+    std::vector<DataType> of_inputs;
+    for (auto const& input : inputs)
+      if (c < input.schema.size()) of_inputs.push_back(input.schema[c].type);
+    bool const is_one = std::ranges::all_of(of_inputs, [&](auto const& type) { return type == of_inputs.front(); });
+    auto const common = is_one ? std::nullopt : keys::common_type_of(of_inputs);
+    if (of_inputs.size() < inputs.size() || (!is_one && !common))
+      return fail(ErrorCode::invalid_input, "the inputs of a union have columns of different types");
+    types.push_back(is_one ? of_inputs.front() : common->result);
+    schema[c].type = types.back();
+  }
+  for (auto& input : inputs) {
+    if (input.schema.size() != schema.size())
       return fail(ErrorCode::invalid_input, "the inputs of a union have columns of different types");
     for (std::size_t c = 0; c < schema.size(); ++c) schema[c].nullable |= input.schema[c].nullable;
+    GARUDA_TRY_ASSIGN(input, cast_columns(std::move(input), types));
   }
   return Bound{BoundUnion{}, std::move(inputs), std::move(schema)};
 }
