@@ -37,6 +37,12 @@ void add_conjuncts(ScalarExpression expression, std::vector<ScalarExpression>& p
   parts.push_back(std::move(expression));
 }
 
+/// `a is not distinct from b` of comparisons that joins have; never null.
+ScalarExpression either_null_or_equal(ScalarExpression const& a, ScalarExpression const& b) {
+  return call("or", {call("and", {call("is_not_null", {a}), call("is_not_null", {b}), call("equal", {a, b})}),
+                     call("and", {call("is_null", {a}), call("is_null", {b})})});
+}
+
 /// A condition of a join as the join's operator takes it: keys, comparisons of a column of each side, and booleans of
 /// one side. Expressions become columns of their side.
 class PairConditions {
@@ -72,7 +78,7 @@ class PairConditions {
         clause.on.push_back(std::move(key));
       } else {
         auto const& [a, b] = std::tie(part.arguments[0], part.arguments[1]);
-        rest.push_back(call("or", {call("equal", {a, b}), call("and", {call("is_null", {a}), call("is_null", {b})})}));
+        rest.push_back(either_null_or_equal(a, b));
       }
     if (!rest.empty()) clause.where = rest.size() == 1 ? std::move(rest.front()) : call("and", std::move(rest));
     return clause;
@@ -94,6 +100,8 @@ class PairConditions {
       if (part) return !*std::move(part);
       return std::nullopt;
     }
+    if (where.name == "is_not_distinct_from" && where.arguments.size() == 2)
+      return bind_parts(either_null_or_equal(where.arguments[0], where.arguments[1]));
     return bind_comparison(where);
   }
 
