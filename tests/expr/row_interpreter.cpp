@@ -228,7 +228,10 @@ Cell lost(OnFailure on_failure) {
 }
 
 Cell Interpreter::value(Expression const& expression) const {
-  if (expression.form == Expression::Form::column) return row_[expression.column];
+  if (expression.form == Expression::Form::column) {
+    if (row_[expression.column].is_lost) throw Failure{};
+    return row_[expression.column];
+  }
   if (expression.form == Expression::Form::constant) return constant_cell(expression.value);
   auto const& arguments = expression.arguments;
   switch (expression.function) {

@@ -17,6 +17,7 @@ struct Cell {
   Int128 integer = 0;
   double real = 0;
   std::string text{};
+  bool is_lost = false;  ///< The value could not be computed; an expression that reads it fails.
 };
 
 /// A row that has no value though it must.

@@ -171,9 +171,11 @@ std::optional<std::string> read_cell(DataType const& type, ArrayView const& arra
   }
 }
 
-std::size_t column_named(TableView table, std::string const& name) {
-  for (std::size_t c = 0; c < table.num_columns(); ++c)
-    if (table.schema()[c].name == name) return c;
+std::size_t column_named(TableView table, std::string const& name) { return column_named(table.schema(), name); }
+
+std::size_t column_named(Schema const& schema, std::string const& name) {
+  for (std::size_t c = 0; c < schema.size(); ++c)
+    if (schema[c].name == name) return c;
   throw std::runtime_error("no column " + name);
 }
 

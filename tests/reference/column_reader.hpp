@@ -16,5 +16,6 @@ std::optional<std::string> read_cell(DataType const& type, ArrayView const& arra
 
 /// The number of the column called `name`. Throws std::runtime_error where there is none.
 std::size_t column_named(TableView table, std::string const& name);
+std::size_t column_named(Schema const& schema, std::string const& name);
 
 }  // namespace garuda::reference

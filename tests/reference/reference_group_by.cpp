@@ -100,7 +100,10 @@ std::string name_of(Aggregate const& aggregate) {
 }  // namespace
 
 TextTable reference_group_by(TableView table, GroupBySpec const& spec) {
-  auto const cells = read_table(table);
+  return reference_group_by(table.schema(), read_table(table), spec);
+}
+
+TextTable reference_group_by(Schema const& schema, TextTable const& cells, GroupBySpec const& spec) {
   std::map<std::vector<Cell>, std::size_t> group_of_key;
   std::vector<std::vector<Cell>> keys;
   std::vector<std::vector<std::size_t>> rows;
@@ -112,9 +115,9 @@ TextTable reference_group_by(TableView table, GroupBySpec const& spec) {
   for (std::size_t row = 0; row < cells.rows.size(); ++row) {
     std::vector<Cell> key;
     for (auto const& name : spec.keys) {
-      auto const c = column_named(table, name);
+      auto const c = column_named(schema, name);
       auto const& cell = cells.rows[row][c];
-      key.push_back(cell ? Cell(canonical(table.schema()[c].type, *cell)) : std::nullopt);
+      key.push_back(cell ? Cell(canonical(schema[c].type, *cell)) : std::nullopt);
     }
     auto const [found, is_new] = group_of_key.emplace(key, keys.size());
     if (is_new) {
@@ -134,16 +137,16 @@ TextTable reference_group_by(TableView table, GroupBySpec const& spec) {
         result.rows[g].push_back(std::to_string(rows[g].size()));
         continue;
       }
-      auto const c = column_named(table, *aggregate.column);
+      auto const c = column_named(schema, *aggregate.column);
       if (aggregate.function > AggregateFunction::mean) {
-        auto const second = aggregate.second ? column_named(table, *aggregate.second) : c;
-        result.rows[g].push_back(further_cell(aggregate, table.schema(), cells, rows[g], c, second));
+        auto const second = aggregate.second ? column_named(schema, *aggregate.second) : c;
+        result.rows[g].push_back(further_cell(aggregate, schema, cells, rows[g], c, second));
         continue;
       }
       Values values;
       for (auto const row : rows[g])
         if (cells.rows[row][c]) values.push_back(*cells.rows[row][c]);
-      result.rows[g].push_back(aggregate_cell(aggregate.function, table.schema()[c].type, values));
+      result.rows[g].push_back(aggregate_cell(aggregate.function, schema[c].type, values));
     }
   }
   return result;

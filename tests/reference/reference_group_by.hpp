@@ -19,5 +19,7 @@ class SumOverflow : public std::runtime_error {
 /// The groups that `spec` describes, in the order of their first rows. Columns: keys, then aggregates.
 /// Throws SumOverflow, and std::runtime_error for what the oracle does not know.
 TextTable reference_group_by(TableView table, GroupBySpec const& spec);
+/// Groups rows that read_table gave of a table of that schema.
+TextTable reference_group_by(Schema const& schema, TextTable const& cells, GroupBySpec const& spec);
 
 }  // namespace garuda::reference

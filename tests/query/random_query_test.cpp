@@ -1,0 +1,212 @@
+// Random queries on every path against a slow reference, each in several forms that mean the same.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <cstdlib>
+#include <iostream>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "core/type_rows.hpp"
+#include "garuda/engine.hpp"
+#include "tests/engine/engine_test.hpp"
+#include "tests/query/random_queries.hpp"
+#include "tests/query/reference_expression.hpp"
+#include "tests/query/reference_query.hpp"
+#include "tests/reference/cell_values.hpp"
+
+namespace garuda {
+namespace {
+
+using reference::Failures;
+using Cells = std::vector<reference::Cell>;
+using testing::RandomQuery;
+
+/// What the reference says of a query.
+struct Expected {
+  Schema schema;
+  std::vector<Cells> rows;
+  bool is_ordered = false;
+  bool may_fail = false;   ///< Some value cannot be computed.
+  bool must_fail = false;  ///< Some value that the result needs cannot be computed.
+};
+
+/// Whether the order of rows that are equal but for the signs of zeros decides what the query gives.
+bool has_limit(Query const& query) {
+  return std::holds_alternative<Query::Limit>(query.node().operation) ||
+         std::ranges::any_of(query.node().inputs, has_limit);
+}
+
+/// A row with zeros of one sign.
+Cells with_one_zero(Schema const& schema, Cells row) {
+  for (std::size_t c = 0; c < row.size(); ++c)
+    if (row[c]) row[c] = reference::canonical(schema[c].type, *row[c]);
+  return row;
+}
+
+Expected expected_of(Query const& query) {
+  Expected expected;
+  try {
+    auto const relation = reference::run_reference(query, Failures::at_once);
+    expected = {relation.schema, reference::texts_of(relation), relation.is_ordered};
+    return expected;
+  } catch (expr::Failure const&) {
+    expected.may_fail = true;
+  }
+  try {
+    auto const relation = reference::run_reference(query, Failures::when_read);
+    expected.schema = relation.schema;
+    expected.rows = reference::texts_of(relation);
+    expected.is_ordered = relation.is_ordered;
+  } catch (expr::Failure const&) {
+    expected.must_fail = true;
+  }
+  return expected;
+}
+
+std::string shown(Cells const& row) {
+  std::string text;
+  for (auto const& cell : row) text += (text.empty() ? "" : ", ") + cell.value_or("null");
+  return text;
+}
+
+bool is_same_type(DataType const& found, DataType const& wanted) {
+  auto const plain = reference::plain_type(found);
+  if (reference::is_decimal(plain.id)) return reference::is_decimal(wanted.id) && plain.scale == wanted.scale;
+  return plain == wanted;
+}
+
+/// Counts of what a run met, so that it cannot pass by meeting nothing.
+struct Tally {
+  std::uint64_t compared = 0;
+  std::uint64_t rows = 0;
+  std::uint64_t failed = 0;
+  std::uint64_t left_out = 0;
+};
+
+class RandomQueries : public testing::EngineTest {
+ protected:
+  /// The first way in which the engine's answer is not the reference's; empty: there is none.
+  static std::string difference(Query const& query, Expected const& expected, QueryOptions const& options) {
+    auto const result = engine().run(query, options);
+    if (!result) return failure(result.error(), expected);
+    auto const table = collect(**result);
+    if (!table) return failure(table.error(), expected);
+    if (expected.must_fail) return "the query gives rows, and a value of them cannot be computed";
+    auto const& schema = table->schema();
+    if (schema.size() != expected.schema.size()) return "another number of columns";
+    for (std::size_t c = 0; c < schema.size(); ++c) {
+      if (!is_same_type(schema[c].type, expected.schema[c].type))
+        return "column " + schema[c].name + " is " + to_string(schema[c].type) + ", not " +
+               to_string(expected.schema[c].type);
+      if (schema[c].name != expected.schema[c].name)
+        return "a column is called " + schema[c].name + ", not " + expected.schema[c].name;
+    }
+    auto found = reference::read_table(table->view()).rows;
+    auto wanted = expected.rows;
+    if (found.size() != wanted.size())
+      return std::to_string(found.size()) + " rows, not " + std::to_string(wanted.size());
+    if (expected.is_ordered || has_limit(query))
+      for (auto* rows : {&found, &wanted})
+        for (auto& row : *rows) row = with_one_zero(expected.schema, std::move(row));
+    for (auto& row : found)
+      for (std::size_t c = 0; c < row.size(); ++c) row[c] = reference::with_one_nan(expected.schema[c].type, row[c]);
+    if (!expected.is_ordered) {
+      std::ranges::sort(found);
+      std::ranges::sort(wanted);
+    }
+    for (std::size_t i = 0; i < found.size(); ++i)
+      if (found[i] != wanted[i])
+        return "row " + std::to_string(i) + " is " + shown(found[i]) + ", not " + shown(wanted[i]);
+    return {};
+  }
+  /// Conditions on values that are made of both sides' columns, which inner joins alone take, and joins without keys,
+  /// which the graphics path does not have.
+  static bool is_left_out(Error const& error) {
+    auto const says = [&](char const* text) { return error.message().find(text) != std::string::npos; };
+    return error.code() == ErrorCode::usage &&
+           (says("do not take a comparison of a value that is made of both sides") ||
+            says("joins without keys are done"));
+  }
+  static std::string failure(Error const& error, Expected const& expected) {
+    if (is_left_out(error)) return {};
+    if (expected.may_fail && error.code() == ErrorCode::invalid_input) return {};
+    return error.describe();
+  }
+
+  /// The first rows of a query by the reference.
+  static std::string first_rows(Query const& query) {
+    auto const expected = expected_of(query);
+    std::string text;
+    for (std::size_t i = 0; i < std::min<std::size_t>(expected.rows.size(), 12); ++i)
+      text += "  " + shown(expected.rows[i]) + "\n";
+    return text + "  of " + std::to_string(expected.rows.size()) + "\n";
+  }
+
+  /// Compares a query, and what is below it where it differs, so that the smallest tree is shown.
+  static void compare(Query const& query, QueryOptions const& options, std::uint64_t seed, Tally& tally) {
+    std::optional<Expected> expected;
+    try {
+      expected = expected_of(query);
+    } catch (reference::TooLarge const&) {
+      ++tally.left_out;
+      return;
+    }
+    auto const different = difference(query, *expected, options);
+    ++tally.compared;
+    tally.rows += expected->rows.size();
+    if (expected->may_fail) ++tally.failed;
+    if (different.empty()) return;
+    for (auto const& input : query.node().inputs) {
+      compare(input, options, seed, tally);
+      if (HasFailure()) return;
+    }
+    std::string below;
+    for (auto const& input : query.node().inputs) below += first_rows(input);
+    ADD_FAILURE() << different << "\nrows below:\n"
+                  << below << "\nseed " << seed << " on " << to_string(options.path) << ":\n"
+                  << testing::to_text(query);
+  }
+
+  /// One case: a query, and two that mean the same.
+  static void run_case(std::uint64_t seed, QueryOptions options, Tally& tally) {
+    try {
+      RandomQuery random(seed);
+      options.threads = 1 + static_cast<std::uint32_t>(random.draw().below(3));
+      compare(random.query(), options, seed, tally);
+      for (int form = 0; form < 2 && !HasFailure(); ++form) compare(random.rewritten(), options, seed, tally);
+    } catch (std::runtime_error const& error) {
+      ++tally.left_out;
+      if (std::getenv("GARUDA_TEST_SEED") != nullptr) std::cout << seed << ": " << error.what() << "\n";
+    }
+  }
+
+  static void run_cases(QueryOptions const& options, std::uint64_t cases) {
+    Tally tally;
+    auto const first = testing::first_seed(1);
+    for (auto seed = first; seed < first + cases && !HasFailure(); ++seed) run_case(seed, options, tally);
+    std::cout << to_string(options.path) << ": " << tally.compared << " queries, " << tally.rows << " rows, "
+              << tally.failed << " with values that cannot be computed, " << tally.left_out << " left out\n";
+    if (cases < 100 || HasFailure()) return;
+    EXPECT_GT(tally.rows, 2 * tally.compared);
+    EXPECT_LT(tally.failed, tally.compared / 4);
+    EXPECT_LT(tally.left_out, tally.compared / 10);
+  }
+};
+
+/// Cases of a path: GARUDA_QUERY_CASES, or as many as the tier takes.
+std::uint64_t cases_of(Path path, std::uint64_t on_host, std::uint64_t on_device) {
+  auto const* const asked = std::getenv("GARUDA_QUERY_CASES");
+  if (asked != nullptr) return std::strtoull(asked, nullptr, 10);
+  return testing::random_cases(path, on_host, on_device);
+}
+
+TEST_F(RandomQueries, GiveTheRowsOfTheReference) {
+  for (auto const& options : all_paths<QueryOptions>()) run_cases(options, cases_of(options.path, 600, 20));
+}
+
+}  // namespace
+}  // namespace garuda
