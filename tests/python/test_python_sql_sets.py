@@ -87,10 +87,10 @@ class Data:
 
 
 def split(table: pyarrow.Table, folder: pathlib.Path) -> garuda.Scan:
-    """The rows in three files, or one where there are fewer, of five row groups each."""
-    folder.mkdir()
+    """The rows in three files, or fewer where there are not as many, of five row groups each; those that are there stay."""
     size = max(-(-table.num_rows // 3), 1)
-    for first in range(0, max(table.num_rows, 1), size):
+    for first in range(0, 0 if folder.exists() else max(table.num_rows, 1), size):
+        folder.mkdir(exist_ok=True)
         rows = table.slice(first, size)
         pyarrow.parquet.write_table(rows, folder / f"{first:09}.parquet", row_group_size=max(len(rows) // 5, 1))
     return garuda.scan(sorted(folder.iterdir()))
@@ -98,11 +98,13 @@ def split(table: pyarrow.Table, folder: pathlib.Path) -> garuda.Scan:
 
 @pytest.fixture(scope="session")
 def data_of(tmp_path_factory: pytest.TempPathFactory) -> Any:
-    @functools.cache
+    folder = tmp_path_factory.mktemp("sets")
+
+    # The sets come one after the other, and one of scale 1 takes gigabytes: files stay, tables go.
+    @functools.lru_cache(maxsize=2)
     def make(name: str, scale: str) -> Data:
-        folder = tmp_path_factory.mktemp(name)
         tables = {table: files.read(path) for table, path in sets.SETS[name].make(folder, scale).items()}
-        scans = {table: split(rows, folder / f"split-{table}") for table, rows in tables.items()}
+        scans = {table: split(rows, folder / f"{name}-{scale}-{table}") for table, rows in tables.items()}
         database = duckdb.connect()
         for table, rows in tables.items():
             database.register(table, rows)
