@@ -1,4 +1,4 @@
-// What the functions of the C ABI share: the objects behind its pointers, one translation of errors, one of options.
+// Parts that the functions of the C ABI share: the objects behind its pointers, one translation of errors, one of options.
 #pragma once
 
 #include <fmt/format.h>

@@ -1,4 +1,4 @@
-// What a query reads of its tables.
+// The columns that a query reads of its tables.
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,4 @@
-// What a plan wants of a function besides its arguments: overflow, rounding, and what else has several meanings.
+// Options of functions: overflow, rounding, and other things that a plan may want of them besides arguments.
 #pragma once
 
 #include <string>

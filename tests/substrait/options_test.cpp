@@ -19,7 +19,7 @@ namespace {
 
 using reference::typed;
 
-/// Of a table `t` with a column `a` the first value that a plan gives, or its error.
+/// The first value that a plan gives of a table `t` with a column `a`, or its error.
 std::string first_of(std::string const& plan) {
   static auto engine = Engine::create({.vulkan = false, .cuda = false}).value();
   std::vector<Batch> batches;
