@@ -1,4 +1,4 @@
-// Parts that the functions of the C ABI share: the objects behind its pointers, one translation of errors, one of options.
+// Parts that functions of the C ABI share: the objects behind its pointers, translations of errors and options.
 #pragma once
 
 #include <fmt/format.h>
