@@ -118,7 +118,9 @@ def test_conditions_and_cross_joins() -> None:
 def test_plans() -> None:
     plan = garuda.explain_join(ORDERS, CUSTOMERS, ("customer", "number"), path="cpu")
     assert plan.path == "cpu" and plan.device == "cpu" and "cpu" in str(plan) and plan.reason
-    assert plan._repr_html_().startswith("<pre>") and "cpu" in repr(plan)
+    shown = plan._repr_html_()
+    assert "<pre>" in shown and ">join</td>" in shown and plan.to_html().startswith("<!doctype html>")
+    assert "cpu" in repr(plan)
     made = garuda.join(ORDERS, CUSTOMERS, ("customer", "number"), path="cpu")
     assert made.plan is not None and made.plan.path == "cpu"
     assert made.stats is not None and made.stats["rows_left"] == 4 and "total" in repr(dict(made.stats)) and len(made.stats)
