@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any, Mapping, NamedTuple, Optional, Union
 
 from . import _arguments, _core, _sql_plan
 from ._arguments import wrong
-from .errors import UsageError
 from .files import _FORMATS, Scan
 from .table import Data, Table, table_of
 
@@ -35,7 +34,7 @@ def _is_table(value: Any) -> bool:
     )
 
 
-def _find(name: str, given: Mapping[str, Data], frame: Optional[FrameType]) -> Data:
+def _find(query: str, name: str, given: Mapping[str, Data], frame: Optional[FrameType]) -> Data:
     """The table that a query means: one that was given, files, or a variable of the caller. SQL writes names without
     quotes in lower case, so another case is taken where no name is the same."""
     if name in given:
@@ -51,8 +50,8 @@ def _find(name: str, given: Mapping[str, Data], frame: Optional[FrameType]) -> D
         alike = [other for other in variables if other.lower() == name and _is_table(variables[other])]
         if len(alike) == 1:
             return variables[alike[0]]
-    known = "given" if frame is None else "given nor a variable"
-    raise UsageError(f"the query reads a table that is {'not' if frame is None else 'neither'} {known}: {name}")
+    known = "not given" if frame is None else "neither given nor a variable"
+    raise _sql_plan.unknown_table(query, name, known)
 
 
 def _given(tables: Optional[Mapping[str, Data]], named: Mapping[str, Any]) -> tuple[dict[str, Data], dict[str, Any]]:
@@ -122,7 +121,7 @@ def planned(
         raise wrong("query", "a str", query)
     given, options = _given(tables, named)
     settings = engine._settings(options)
-    read = {name: _table(name, _find(name, given, frame)) for name in _sql_plan.table_names(query)}
+    read = {name: _table(name, _find(query, name, given, frame)) for name in _sql_plan.table_names(query)}
     schemas = {name: _schema(table) for name, table in read.items()}
     plan = _sql_plan.substrait_plan(
         query, schemas, lambda: {name: _schema_without_nulls(table) for name, table in read.items()}

@@ -94,12 +94,15 @@ def _queried(datafusion: Any, context: Any, query: str) -> Any:
 
 def _refused(query: str, error: Exception) -> UsageError:
     text = str(error).strip()
-    place = _place(query, text)
+    return UsageError("DataFusion does not plan this query", (text + _caret(query, _place(query, text)),))
+
+
+def _caret(query: str, place: Optional[tuple[int, int]]) -> str:
+    """Lines behind a sentence: the one of the place, and a caret below it. Nothing where there is no place."""
     if place is None:
-        return UsageError("DataFusion does not plan this query", (text,))
+        return ""
     line, column = place
-    shown = (query.splitlines() or [""])[line]
-    return UsageError("DataFusion does not plan this query", (f"{text}\n{shown}\n{' ' * column}^",))
+    return f"\n{(query.splitlines() or [''])[line]}\n{' ' * column}^"
 
 
 def _place(query: str, text: str) -> Optional[tuple[int, int]]:
@@ -111,12 +114,21 @@ def _place(query: str, text: str) -> Optional[tuple[int, int]]:
     named = _NAMED.search(text)
     if named is None:
         return None
-    name = next(group for group in named.groups() if group)
+    return _only_place(query, next(group for group in named.groups() if group))
+
+
+def _only_place(query: str, name: str) -> Optional[tuple[int, int]]:
+    """Line and column, from 0 on, of a name that a query has once; None: it has it more often, or not."""
     found = list(re.finditer(rf"(?<!\w){re.escape(name)}(?!\w)", query, re.IGNORECASE))
     if len(found) != 1:
         return None
     before = query[: found[0].start()]
     return before.count("\n"), len(before) - before.rfind("\n") - 1
+
+
+def unknown_table(query: str, name: str, known: str) -> UsageError:
+    """The error of a table of the query that is not `known`."""
+    return UsageError(f"the query reads a table that is {known}: {name}{_caret(query, _only_place(query, name))}")
 
 
 def table_names(query: str) -> list[str]:
