@@ -87,6 +87,32 @@ constexpr std::int64_t kMostRoundedDigits = 1'000;
 
 bool is_partial(Function function) { return function_row(function).effect == RowEffect::partial; }
 
+/// Whether every value of a number, a boolean or a text has one of the other type.
+bool always_casts(DataType const& from, DataType const& to) {
+  auto const& source = type_row(from.id);
+  auto const& target = type_row(to.id);
+  bool const is_whole = source.family == TypeFamily::boolean || source.family == TypeFamily::integer;
+  bool const is_decimal = source.family == TypeFamily::decimal;
+  if (target.family == TypeFamily::floating) return is_whole || is_decimal || source.family == TypeFamily::floating;
+  if (is_text(to.id)) return source.family != TypeFamily::bytes || is_text(from.id);
+  auto const digits = source.family == TypeFamily::boolean ? 1 : source.digits;
+  if (target.family == TypeFamily::decimal)
+    return (is_whole && digits <= to.precision - to.scale) ||
+           (is_decimal && from.scale <= to.scale && from.precision - from.scale <= to.precision - to.scale);
+  if (target.family != TypeFamily::integer || !is_whole) return false;
+  if (source.family == TypeFamily::boolean) return true;
+  return source.is_signed == target.is_signed ? source.width <= target.width
+                                              : !source.is_signed && source.width < target.width;
+}
+
+/// Whether a call of a function that can have no value has one for all values of its arguments' types.
+bool is_total(Expression const& expression) {
+  auto const& from = expression.arguments[0].type;
+  if (expression.function == Function::cast) return always_casts(from, expression.type);
+  bool const is_arithmetic = expression.function >= Function::add && expression.function < Function::cast;
+  return is_arithmetic && type_row(expression.type.id).family == TypeFamily::floating;
+}
+
 ProgramConstant constant_of(Scalar const& value, Kind kind) {
   ProgramConstant made{kind, std::holds_alternative<std::monostate>(value), {}, {}};
   if (auto const* const bytes = std::get_if<std::string>(&value)) made.bytes = *bytes;
@@ -416,7 +442,8 @@ Result<Expression> cast(Expression value, DataType to, OnFailure on_failure) {
 
 bool can_fail(Expression const& expression) noexcept {
   if (expression.form != Expression::Form::call) return false;
-  if (is_partial(expression.function) && expression.on_failure == OnFailure::error) return true;
+  bool const has_error = is_partial(expression.function) && expression.on_failure == OnFailure::error;
+  if (has_error && !is_total(expression)) return true;
   return std::ranges::any_of(expression.arguments, can_fail);
 }
 
