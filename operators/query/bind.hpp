@@ -49,6 +49,9 @@ struct BoundJoin {
   std::vector<std::size_t> left_columns;   ///< of the left input that the result has
   std::vector<std::size_t> right_columns;  ///< behind them; none where the kind of join has left rows alone
   Side build = Side::right;                ///< the side that has fewer rows, about
+  /// A condition that `where` cannot say, over the columns of the left input, then those of the right one. It is tested
+  /// on pairs with equal keys, of which there is one at least, by the host.
+  std::optional<expr::Expression> pairs{};
 };
 /// The keys are the first columns of the input.
 struct BoundGroupBy {

@@ -1,11 +1,9 @@
 #include "operators/query/bind_join.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <numeric>
 #include <optional>
-#include <tuple>
+#include <ranges>
 #include <utility>
 
 #include "core/type_rows.hpp"
@@ -59,39 +57,61 @@ class PairConditions {
     std::vector<ScalarExpression> parts;
     add_conjuncts(*std::exchange(clause.where, std::nullopt), parts);
     std::vector<ScalarExpression> rest;
-    std::vector<std::pair<Key, ScalarExpression>> null_matching;
+    struct NullMatching {
+      Key key;
+      ScalarExpression part;
+      std::size_t place;  // in the rest, where it is no key
+    };
+    std::vector<NullMatching> null_matching;
     for (auto& part : parts) {
       bool const matches_nulls = part.name == "is_not_distinct_from";
       GARUDA_TRY_ASSIGN(auto key, matches_nulls || part.name == "equal" ? key_of(part) : std::optional<Key>());
+      // Keys are computed for every row, a part behind another one only for pairs that this one lets pass.
+      bool const is_behind = !rest.empty() || !clause.on.empty() || !null_matching.empty();
+      for (auto const& argument : part.arguments) {
+        if (!key || !is_behind) break;
+        GARUDA_TRY_ASSIGN(bool const fails, can_fail(argument));
+        if (fails) key.reset();
+      }
       if (!key || clause.on.size() + null_matching.size() == resolve::kMostKeys)
         rest.push_back(std::move(part));
       else if (matches_nulls)
-        null_matching.emplace_back(*std::move(key), std::move(part));
+        null_matching.push_back({*std::move(key), std::move(part), rest.size()});
       else if (clause.nulls_equal)
         rest.push_back(std::move(part));
       else
         clause.on.push_back(*std::move(key));
     }
     if (clause.on.empty() && !null_matching.empty()) clause.nulls_equal = true;
-    for (auto& [key, part] : null_matching)
-      if (clause.nulls_equal) {
-        clause.on.push_back(std::move(key));
-      } else {
-        auto const& [a, b] = std::tie(part.arguments[0], part.arguments[1]);
-        rest.push_back(either_null_or_equal(a, b));
-      }
+    if (clause.nulls_equal)
+      for (auto& matching : null_matching) clause.on.push_back(std::move(matching.key));
+    else
+      for (auto const& [key, part, place] : std::views::reverse(null_matching))
+        rest.insert(rest.begin() + static_cast<std::ptrdiff_t>(place),
+                    either_null_or_equal(part.arguments[0], part.arguments[1]));
     if (!rest.empty()) clause.where = rest.size() == 1 ? std::move(rest.front()) : call("and", std::move(rest));
     return clause;
   }
 
-  /// nullopt: some comparison has an operand with columns of both sides, or operands of types that joins do not
-  /// compare.
+  /// nullopt: some comparison has an operand with columns of both sides, operands of types that joins do not compare,
+  /// or one that could fail for rows that the condition does not ask.
+  Result<std::optional<Condition>> bind(ScalarExpression const& where, bool has_keys) {
+    asks_every_row_ = !has_keys;
+    return bind(where);
+  }
+
+  /// The columns of both sides as they were written.
+  Schema const& all() const noexcept { return all_; }
+
+ private:
   Result<std::optional<Condition>> bind(ScalarExpression const& where) {
     GARUDA_TRY_ASSIGN(auto const sides, sides_of(where));
     if (!sides.left || !sides.right) {
       // A condition without columns is tested on left rows.
       GARUDA_TRY_ASSIGN(auto operand, operand_of(where, sides.right ? Side::right : Side::left));
-      return compare(std::move(operand), Comparator::equal, garuda::constant(true));
+      asks_every_row_ = false;
+      if (!operand) return std::nullopt;
+      return compare(*std::move(operand), Comparator::equal, garuda::constant(true));
     }
     if (where.form != ScalarExpression::Form::call) return std::nullopt;
     if (where.name == "and" || where.name == "or") return bind_parts(where);
@@ -105,7 +125,6 @@ class PairConditions {
     return bind_comparison(where);
   }
 
- private:
   struct Sides {
     bool left = false;
     bool right = false;
@@ -164,10 +183,19 @@ class PairConditions {
     return value;
   }
 
-  Result<Operand> operand_of(ScalarExpression const& value, Side side) {
+  /// nullopt: the value could fail for rows of its side that the condition does not ask.
+  Result<std::optional<Operand>> operand_of(ScalarExpression const& value, Side side) {
+    GARUDA_TRY_ASSIGN(bool const fails, can_fail(value));
+    if (fails && !asks_every_row_) return std::nullopt;
     GARUDA_TRY_ASSIGN(auto const there, on_side(value, side));
     GARUDA_TRY_ASSIGN(auto const position, (side == Side::left ? lefts_ : rights_).add(there));
-    return side == Side::left ? left_column(column_name(position)) : right_column(column_name(position));
+    return Operand(side == Side::left ? left_column(column_name(position)) : right_column(column_name(position)));
+  }
+
+  Result<bool> can_fail(ScalarExpression const& value) const {
+    GARUDA_TRY_ASSIGN(auto const column, bind_column(value, all_));
+    auto const* const computed = std::get_if<expr::Expression>(&column);
+    return computed != nullptr && expr::can_fail(*computed);
   }
 
   Result<std::optional<Condition>> bind_parts(ScalarExpression const& where) {
@@ -193,8 +221,10 @@ class PairConditions {
       GARUDA_TRY_ASSIGN(auto const sides, sides_of(argument));
       if (sides.left && sides.right) return std::nullopt;
       GARUDA_TRY_ASSIGN(auto operand, operand_of(argument, sides.right ? Side::right : Side::left));
-      operands.push_back(std::move(operand));
+      if (!operand) return std::nullopt;
+      operands.push_back(*std::move(operand));
     }
+    asks_every_row_ = false;
     return compare(std::move(operands[0]), *comparator, std::move(operands[1]));
   }
 
@@ -202,6 +232,9 @@ class PairConditions {
   AddedColumns& lefts_;
   AddedColumns& rights_;
   Schema all_;
+  /// Whether the part of a condition that is bound next is asked for every row of either side: it is the first one, and
+  /// no key leaves rows out.
+  bool asks_every_row_ = true;
 };
 
 /// Conditions of joins that were bound, as expressions over the columns of both sides.
@@ -348,14 +381,19 @@ Result<Bound> bind_join(JoinClause const& written, Bound left, Bound right) {
   auto schema = schema_of(clause.kind, left.schema, right.schema);
   std::optional<expr::Expression> later;
   if (clause.where) {
-    GARUDA_TRY_ASSIGN(join.where, conditions.bind(*clause.where));
-    if (!join.where && clause.kind != JoinKind::inner)
-      return fail(ErrorCode::usage,
-                  fmt::format("joins of kind {} do not take a comparison of a value that is made of both sides' "
-                              "columns: {}",
-                              to_string(clause.kind), to_string(*clause.where)));
-    if (!join.where) {
+    GARUDA_TRY_ASSIGN(join.where, conditions.bind(*clause.where, !join.keys.empty()));
+    if (!join.where && clause.kind == JoinKind::inner && !join.keys.empty()) {
       GARUDA_TRY_ASSIGN(later, bind_expression(*clause.where, schema));
+    } else if (!join.where) {
+      if (join.keys.empty()) {
+        GARUDA_TRY_ASSIGN(auto const left_key, lefts.add(literal(true)));
+        GARUDA_TRY_ASSIGN(auto const right_key, rights.add(literal(true)));
+        join.keys.emplace_back(left_key, right_key);
+      }
+      GARUDA_TRY_ASSIGN(join.pairs, bind_expression(*clause.where, conditions.all()));
+      expr::visit_columns(*join.pairs, [&](std::size_t& column) {
+        if (column >= left.schema.size()) column += lefts.size() - left.schema.size();
+      });
     }
   }
   Bound bound{std::move(join), {}, schema};

@@ -44,6 +44,9 @@ class AddedColumns {
   /// The position of a further column with the values of one that is there.
   std::size_t add_copy(std::size_t column);
 
+  /// Columns, those of the input among them.
+  std::size_t size() const noexcept { return columns_.columns.size(); }
+
   /// The input with the columns behind its own.
   Bound behind(Bound input) &&;
 
@@ -58,8 +61,7 @@ class AddedColumns {
 Result<std::optional<expr::Expression>> pair_expression(Condition const& where, Schema const& left,
                                                         Schema const& right);
 
-/// Errors: usage for a condition that the kind of join cannot test pair by pair; those of bind_expression and
-/// resolve_join.
+/// Errors: those of bind_expression and resolve_join.
 Result<Bound> bind_join(JoinClause const& clause, Bound left, Bound right);
 
 }  // namespace garuda::query

@@ -57,7 +57,8 @@ bool picks_columns(Bound const& query) {
 
 bool is_inner(Bound const& query) {
   auto const* const join = std::get_if<BoundJoin>(&query.operation);
-  return join != nullptr && join->kind == JoinKind::inner && !join->where && !join->nulls_equal && !join->keys.empty();
+  return join != nullptr && join->kind == JoinKind::inner && !join->where && !join->pairs && !join->nulls_equal &&
+         !join->keys.empty();
 }
 
 /// A part of the graph that is joined: its query, and which columns of leaves it has.

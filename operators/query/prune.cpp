@@ -113,7 +113,9 @@ struct PrunedSide {
   std::vector<std::size_t> kept;     ///< among the columns that the result had of this side
 };
 
-PrunedSide prune_side(BoundJoin const& join, Side side, Bound input, Needed const& needed, std::size_t first) {
+/// `num_left`: columns of the left input.
+PrunedSide prune_side(BoundJoin const& join, Side side, Bound input, Needed const& needed, std::size_t first,
+                      std::size_t num_left) {
   auto const& columns = side == Side::left ? join.left_columns : join.right_columns;
   Needed below(input.schema.size());
   PrunedSide pruned;
@@ -123,6 +125,10 @@ PrunedSide prune_side(BoundJoin const& join, Side side, Bound input, Needed cons
   for (auto const& [left, right] : join.keys) below[side == Side::left ? left : right] = true;
   if (join.where)
     for (auto const& name : columns_of(*join.where, side)) below[column_position(name)] = true;
+  if (join.pairs)
+    expr::visit_columns(*join.pairs, [&](std::size_t column) {
+      if ((column < num_left) == (side == Side::left)) below[side == Side::left ? column : column - num_left] = true;
+    });
   pruned.input = prune(std::move(input), std::move(below));
   for (auto const c : pruned.kept) pruned.columns.push_back(pruned.input.places.at(columns[c]));
   return pruned;
@@ -145,13 +151,19 @@ Pruned prune_join(Bound query, Needed needed) {
   if (std::find(needed.begin(), needed.begin() + static_cast<std::ptrdiff_t>(num_columns), true) ==
       needed.begin() + static_cast<std::ptrdiff_t>(num_columns))
     needed[0] = true;
-  auto left = prune_side(join, Side::left, std::move(query.inputs[0]), needed, 0);
-  auto right = prune_side(join, Side::right, std::move(query.inputs[1]), needed, num_left);
+  auto const left_width = query.inputs[0].schema.size();
+  auto left = prune_side(join, Side::left, std::move(query.inputs[0]), needed, 0, left_width);
+  auto right = prune_side(join, Side::right, std::move(query.inputs[1]), needed, num_left, left_width);
   for (auto& [left_key, right_key] : join.keys) {
     left_key = left.input.places.at(left_key);
     right_key = right.input.places.at(right_key);
   }
   if (join.where) move(*join.where, left, right);
+  if (join.pairs)
+    expr::visit_columns(*join.pairs, [&](std::size_t& column) {
+      column = column < left_width ? left.input.places.at(column)
+                                   : left.input.query.schema.size() + right.input.places.at(column - left_width);
+    });
   std::vector<std::size_t> kept = left.kept;
   for (auto const c : right.kept) kept.push_back(num_left + c);
   if (query.schema.size() > num_columns) kept.push_back(num_columns);  // the mark

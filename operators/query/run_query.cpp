@@ -131,6 +131,7 @@ class QueryRunner {
   /// Whether the join is a step of a pipeline: on the path whose tables are built once and probed as often as wanted.
   /// A tuning is of the operator that takes both sides whole.
   bool can_probe(BoundJoin const& join) const {
+    if (join.pairs) return true;
     auto const* const row = &join::path_of_tables();
     bool const is_of_path = options_.picks_path() || plan::find_path(options_.path) == row;
     return is_of_path && options_.join_tuning == JoinTuning{} && !join.keys.empty();
@@ -190,7 +191,7 @@ class QueryRunner {
   }
 
   static Result<std::optional<expr::Expression>> where_of(BoundJoin const& join, Bound const& query) {
-    if (!join.where) return std::optional<expr::Expression>();
+    if (!join.where) return join.pairs;
     return pair_expression(*join.where, query.inputs[0].schema, query.inputs[1].schema);
   }
 

@@ -17,6 +17,8 @@ std::optional<std::string> work_on_host(Bound const& query, QueryOptions const& 
   if (auto const* const join = std::get_if<BoundJoin>(&query.operation);
       join != nullptr && joins_on_host(*join, options))
     return "join without keys";
+  if (auto const* const join = std::get_if<BoundJoin>(&query.operation); join != nullptr && join->pairs)
+    return fmt::format("join where {}", to_string(*join->pairs));
   if (auto const* const filter = std::get_if<BoundFilter>(&query.operation))
     return fmt::format("filter {}", to_string(filter->predicate));
   if (std::holds_alternative<BoundSort>(query.operation)) return "sort";

@@ -136,14 +136,12 @@ Query RandomQuery::joined(Query const& left, Query const& right) {
   if (!draw_.one_in(4)) clause.on.push_back(lefts.keys(rights, draw_.one_in(3) ? 1 : 0));
   if (draw_.one_in(4)) clause.on.push_back(lefts.keys(rights, 0));
   if (!clause.on.empty() && !draw_.one_in(3)) return left.join(right, std::move(clause));
-  if (clause.kind == JoinKind::inner && draw_.one_in(3)) {
+  if (draw_.one_in(3)) {
     auto both = left_schema;
     both.insert(both.end(), right_schema.begin(), right_schema.end());
-    clause.where = RandomExpressions(both, false, !has_limits_, draw_).predicate(2);
+    clause.where = over(both).predicate(2);
   } else {
-    clause.where = JoinConditions(left_schema, right_schema, {left_schema, false, !has_limits_, draw_},
-                                  {right_schema, false, !has_limits_, draw_}, draw_)
-                       .some();
+    clause.where = JoinConditions(left_schema, right_schema, lefts, rights, draw_).some();
   }
   return left.join(right, std::move(clause));
 }

@@ -179,6 +179,17 @@ class Runner {
     return result;
   }
 
+  /// A part of a condition may be computed for every row of its side, whether the other side has rows or not.
+  static void test_without_pairs(Expression const& where, std::vector<Relation> const& inputs) {
+    if (inputs[0].rows.empty() == inputs[1].rows.empty()) return;
+    Row pair(inputs[0].schema.size() + inputs[1].schema.size(), expr::Cell{true, 0, 0});
+    auto const first = inputs[0].rows.empty() ? inputs[0].schema.size() : 0;
+    for (auto const& row : inputs[0].rows.empty() ? inputs[1].rows : inputs[0].rows) {
+      std::ranges::copy(row, pair.begin() + static_cast<std::ptrdiff_t>(first));
+      is_true(where, pair);
+    }
+  }
+
   static bool is_true(Expression const& predicate, Row const& row) {
     auto const cell = Interpreter(row).value(predicate);
     return !cell.is_null && cell.integer != 0;
@@ -290,6 +301,7 @@ Relation Runner::run(Query::Join const& join, std::vector<Relation>& inputs) {
       if (gives_pairs(clause.kind)) result.rows.push_back(std::move(pair));
       if (result.rows.size() > kMostRows) throw TooLarge("a join has too many rows");
     }
+  if (where && failures_ == Failures::at_once) test_without_pairs(*where, inputs);
   add_single_rows(clause.kind, left, right, sides, result);
   return result;
 }
