@@ -7,6 +7,8 @@
 #include <memory>
 #include <new>
 #include <span>
+#include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "garuda/error.hpp"
@@ -93,5 +95,29 @@ struct KeptAllocator {
 /// A vector for many elements that come and go: the heap would give such memory back to the system, page by page.
 template <class T>
 using KeptVector = std::vector<T, KeptAllocator<T>>;
+
+/// Leaves elements that come without a value as they lie in memory.
+template <class T>
+struct UnsetAllocator : KeptAllocator<T> {
+  static_assert(std::is_trivially_copyable_v<T>);
+
+  template <class Other>
+  struct rebind {
+    using other = UnsetAllocator<Other>;
+  };
+  UnsetAllocator() = default;
+  template <class Other>
+  UnsetAllocator(UnsetAllocator<Other> const&) noexcept {}
+
+  void construct(T*) noexcept {}
+  template <class... Arguments>
+  void construct(T* place, Arguments&&... arguments) {
+    ::new (static_cast<void*>(place)) T(std::forward<Arguments>(arguments)...);
+  }
+};
+
+/// A KeptVector whose new elements are written by whoever asks for them: resize() does not.
+template <class T>
+using UnsetVector = std::vector<T, UnsetAllocator<T>>;
 
 }  // namespace garuda

@@ -174,11 +174,11 @@ namespace {
 /// Buffers that a written column refers to.
 struct ColumnBuffers {
   KeptVector<std::uint8_t> validity;
-  KeptVector<std::byte> values;
-  KeptVector<std::byte> slots;
+  UnsetVector<std::byte> values;
+  UnsetVector<std::byte> slots;
   ViewedBytes viewed;
 
-  ColumnBuffers(KeptVector<std::uint8_t> valid, KeptVector<std::byte> bytes, KeptVector<std::byte> places)
+  ColumnBuffers(KeptVector<std::uint8_t> valid, UnsetVector<std::byte> bytes, UnsetVector<std::byte> places)
       : validity(std::move(valid)),
         values(std::move(bytes)),
         slots(std::move(places)),
@@ -187,7 +187,7 @@ struct ColumnBuffers {
 
 /// Memory for `count` more values of a vector that grows by halves at least.
 template <class T>
-T* grown(KeptVector<std::byte>& bytes, std::size_t count) {
+T* grown(UnsetVector<std::byte>& bytes, std::size_t count) {
   auto const old = bytes.size();
   auto const size = old + count * sizeof(T);
   if (size > bytes.capacity()) bytes.reserve(std::max(size, bytes.capacity() + bytes.capacity() / 2));
@@ -196,11 +196,14 @@ T* grown(KeptVector<std::byte>& bytes, std::size_t count) {
 }
 
 /// Sets bits [first, first + count) of a bitmap that grows, to bit_of(i).
-template <class Byte, class BitOf>
-void append_bits(KeptVector<Byte>& bitmap, std::int64_t first, std::size_t count, BitOf const& bit_of) {
+template <class Bitmap, class BitOf>
+void append_bits(Bitmap& bitmap, std::int64_t first, std::size_t count, BitOf const& bit_of) {
+  using Byte = typename Bitmap::value_type;
+  auto const old = bitmap.size();
   auto const size = static_cast<std::size_t>(bitmap_bytes(first + static_cast<std::int64_t>(count)));
   if (size > bitmap.capacity()) bitmap.reserve(std::max(size, bitmap.capacity() + bitmap.capacity() / 2));
   bitmap.resize(size);
+  std::fill(bitmap.begin() + static_cast<std::ptrdiff_t>(std::min(old, size)), bitmap.end(), Byte{});
   for (std::size_t i = 0; i < count; ++i) {
     auto const at = static_cast<std::size_t>(first) + i;
     bitmap[at / 8] |= static_cast<Byte>((bit_of(i) ? 1U : 0U) << (at % 8));

@@ -89,8 +89,8 @@ class ColumnWriter {
   std::int64_t length_ = 0;
   std::int64_t nulls_ = 0;
   KeptVector<std::uint8_t> validity_;  // empty: no value is null
-  KeptVector<std::byte> values_;       // of views and offsets: the bytes that they refer to
-  KeptVector<std::byte> slots_;        // offsets or views
+  UnsetVector<std::byte> values_;      // of views and offsets: the bytes that they refer to
+  UnsetVector<std::byte> slots_;       // offsets or views
 };
 
 }  // namespace garuda::expr

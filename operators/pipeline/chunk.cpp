@@ -11,7 +11,7 @@ namespace {
 using Owners = std::vector<std::shared_ptr<void const>>;
 
 OriginRows rows_at(OriginRows const& rows, std::span<std::int64_t const> positions) {
-  auto ids = std::make_shared<std::vector<std::int64_t>>(positions.size());
+  auto ids = std::make_shared<RowNumbers>(positions.size());
   if (rows.ids == nullptr)
     std::ranges::transform(positions, ids->begin(), [&](std::int64_t position) { return rows.begin + position; });
   else

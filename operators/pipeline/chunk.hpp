@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/buffer.hpp"
 #include "garuda/error.hpp"
 #include "garuda/table.hpp"
 #include "garuda/types.hpp"
@@ -18,6 +19,9 @@ namespace garuda::pipeline {
 
 /// A column that a pipeline has at some step, by its number.
 using Slot = std::size_t;
+
+/// Numbers of rows, or positions in a chunk.
+using RowNumbers = UnsetVector<std::int64_t>;
 
 /// A column of a chunk, borrowed from the memory that `owner` keeps.
 struct ChunkColumn {
@@ -29,10 +33,10 @@ struct ChunkColumn {
 /// The rows of one origin, a scanned table or a build side, that the rows of a chunk are made of: a range of one batch,
 /// or a list of row numbers, in which -1 stands for a row of nulls.
 struct OriginRows {
-  std::size_t batch = 0;                                 ///< The range lies in this batch.
-  std::int64_t in_batch = 0;                             ///< The range begins at this row of the batch,
-  std::int64_t begin = 0;                                ///< which is this row of the table.
-  std::shared_ptr<std::vector<std::int64_t> const> ids;  ///< nullptr: the rows are a range, or are not needed
+  std::size_t batch = 0;                  ///< The range lies in this batch.
+  std::int64_t in_batch = 0;              ///< The range begins at this row of the batch,
+  std::int64_t begin = 0;                 ///< which is this row of the table.
+  std::shared_ptr<RowNumbers const> ids;  ///< nullptr: the rows are a range, or are not needed
 };
 
 struct Chunk {

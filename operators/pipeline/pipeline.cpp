@@ -70,7 +70,7 @@ Result<expr::Expression> Pipeline::with_dictionary_parts(expr::Expression expres
 
 Result<void> Pipeline::filter(expr::Expression predicate) {
   GARUDA_TRY_ASSIGN(auto expression, with_dictionary_parts(over_slots(std::move(predicate))));
-  GARUDA_TRY_ASSIGN(auto program, SlotProgram::create(columns_, std::move(expression), expr::Nulls::false_));
+  GARUDA_TRY_ASSIGN(auto program, SlotProgram::create(std::move(expression), expr::Nulls::false_));
   steps_.push_back(std::make_unique<FilterStep>(std::move(program)));
   is_range_ = false;
   return {};
@@ -86,7 +86,7 @@ Result<void> Pipeline::project(std::span<ProjectedColumn const> columns) {
     }
     GARUDA_TRY_ASSIGN(auto expression, with_dictionary_parts(over_slots(std::get<expr::Expression>(column))));
     Field const field{{}, expression.type, true};
-    GARUDA_TRY_ASSIGN(auto program, SlotProgram::create(columns_, std::move(expression), expr::Nulls::kept));
+    GARUDA_TRY_ASSIGN(auto program, SlotProgram::create(std::move(expression), expr::Nulls::kept));
     visible.push_back(columns_.add({std::nullopt, 0, field}));
     computed.push_back({visible.back(), field, std::move(program)});
   }
@@ -136,7 +136,7 @@ Result<void> Pipeline::probe(Probe const& probe, contract::DeviceSet& devices) {
     expr::visit_columns(where, [&](std::size_t& column) {
       column = column < lefts.size() ? lefts[column] : rights[column - lefts.size()];
     });
-    GARUDA_TRY_ASSIGN(spec.where, SlotProgram::create(columns_, std::move(where), expr::Nulls::false_));
+    GARUDA_TRY_ASSIGN(spec.where, SlotProgram::create(std::move(where), expr::Nulls::false_));
   }
   std::vector<Slot> visible;
   for (auto const column : probe.left_columns) visible.push_back(lefts[column]);
@@ -178,7 +178,7 @@ Live Pipeline::live_behind(std::size_t step, std::vector<bool> const& read) cons
   return live;
 }
 
-Result<void> Pipeline::prepare() {
+Result<void> Pipeline::prepare(StringForm strings) {
   std::vector<bool> is_range(columns_.num_origins);
   is_range[0] = true;
   std::vector<bool> read(columns_.slots.size());
@@ -200,7 +200,7 @@ Result<void> Pipeline::prepare() {
   // Strings that were read by row numbers are views; the result has them as their table does.
   for (Slot slot = 0; slot < read.size(); ++slot) read[slot] = read[slot] && (is_range[0] || comes_along(slot));
   auto const missing = without(visible_, read);
-  GARUDA_TRY_ASSIGN(written_, Loader::create(columns_, missing, is_range, StringForm::utf8));
+  GARUDA_TRY_ASSIGN(written_, Loader::create(columns_, missing, is_range, strings));
   result_ = live_behind(steps_.size(), read);
   return {};
 }

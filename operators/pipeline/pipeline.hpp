@@ -78,11 +78,12 @@ class Pipeline {
   /// Nanoseconds of all threads within the step alone.
   std::uint64_t ns_of(std::size_t step) const noexcept { return stages_[step]->ns; }
 
-  /// The rows that come out, in columns named by `names`: in the order of the source's rows, before them none.
-  /// `rows`: at most so many, the first ones; the source is read no further than these need. Blocks; runs on the
-  /// threads of the calling task arena. Columns of the source that no step moved are shared with it. Errors: those of
-  /// the steps; cancelled; out_of_memory.
-  Result<Table> run(std::vector<std::string> names, std::optional<std::uint64_t> rows);
+  /// The rows that come out, in columns named by `names`, in the order of the source's rows. `rows`: at most so many,
+  /// the first ones; the source is read no further than these need. `strings`: the form of strings that steps moved;
+  /// views refer to the tables that they are of. Blocks; runs on the threads of the calling task arena. Columns of the
+  /// source that no step moved are shared with it. Errors: those of the steps; cancelled; out_of_memory.
+  Result<Table> run(std::vector<std::string> names, std::optional<std::uint64_t> rows,
+                    StringForm strings = StringForm::utf8);
 
  private:
   struct Morsel {
@@ -110,7 +111,7 @@ class Pipeline {
   Result<expr::Expression> with_dictionary_parts(expr::Expression expression);
   bool reads_source_alone(expr::Expression const& expression) const;
 
-  Result<void> prepare();
+  Result<void> prepare(StringForm strings);
   Live live_behind(std::size_t step, std::vector<bool> const& read) const;
   bool comes_along(Slot slot) const;
   Field field_of(Slot slot) const;

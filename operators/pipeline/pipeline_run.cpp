@@ -24,8 +24,8 @@ constexpr std::uint64_t kMorselsPerLane = 4;
 /// Batches of fewer rows on average are put together.
 constexpr std::uint64_t kFewBatchRows = std::uint64_t{1} << 13;
 
-std::vector<std::int64_t> numbers(std::int64_t first, std::uint64_t count) {
-  std::vector<std::int64_t> all(count);
+RowNumbers numbers(std::int64_t first, std::uint64_t count) {
+  RowNumbers all(count);
   std::iota(all.begin(), all.end(), first);
   return all;
 }
@@ -173,7 +173,7 @@ Result<std::vector<Batch>> Pipeline::run_steps(std::optional<std::uint64_t> rows
   return batches;
 }
 
-Result<Table> Pipeline::run(std::vector<std::string> names, std::optional<std::uint64_t> rows) {
+Result<Table> Pipeline::run(std::vector<std::string> names, std::optional<std::uint64_t> rows, StringForm strings) {
   return or_out_of_memory("the rows of a query", [&]() -> Result<Table> {
     if (steps_.empty()) {
       std::vector<std::size_t> columns;
@@ -181,7 +181,7 @@ Result<Table> Pipeline::run(std::vector<std::string> names, std::optional<std::u
       auto picked = pick_columns(source_, columns, std::move(names));
       return rows ? slice_rows(picked.view(), 0, *rows) : std::move(picked);
     }
-    GARUDA_TRY(prepare());
+    GARUDA_TRY(prepare(strings));
     GARUDA_TRY_ASSIGN(auto batches, run_steps(rows));
     Table table(schema_of(std::move(names)), std::move(batches));
     auto const num_rows = static_cast<std::uint64_t>(table.num_rows());

@@ -27,8 +27,8 @@ std::int64_t position_of(keys::EncodedKeys const& words, std::uint64_t word) {
 }
 
 /// Row numbers [0, rows) that are `wanted` of those that are marked.
-std::vector<std::int64_t> rows_of(contract::SideRows wanted, std::span<std::uint8_t const> marks) {
-  std::vector<std::int64_t> rows;
+RowNumbers rows_of(contract::SideRows wanted, std::span<std::uint8_t const> marks) {
+  RowNumbers rows;
   for (std::size_t row = 0; row < marks.size(); ++row)
     if (wanted == contract::SideRows::all || (marks[row] != 0) == (wanted == contract::SideRows::matched))
       rows.push_back(static_cast<std::int64_t>(row));
@@ -54,8 +54,8 @@ ChunkColumn column_of_nulls(Field const& field, std::size_t rows) {
 
 /// Rows that match, of the chunk and among the words of the build side.
 struct ProbeStep::Matches {
-  std::vector<std::int64_t> probe;
-  std::vector<std::int64_t> build;
+  RowNumbers probe;
+  RowNumbers build;
 };
 
 Result<std::unique_ptr<ProbeStep>> ProbeStep::create(ProbeSpec spec, Columns const& columns) {
@@ -149,7 +149,7 @@ Result<void> ProbeStep::give_pairs(Chunk const& chunk, keys::EncodedKeys const& 
     matches.build.resize(count);
     if (count <= kWindowRows) return give_window(chunk, std::move(matches), marks, next);
   }
-  std::vector<contract::RowPair> pairs;
+  UnsetVector<contract::RowPair> pairs;
   for (std::uint64_t begin = 0; begin < count; begin += kWindowRows) {
     GARUDA_TRY(check_cancelled(&spec_.control));
     pairs.resize(std::min(kWindowRows, count - begin));
@@ -194,7 +194,7 @@ Result<ProbeStep::Matches> ProbeStep::tested(Chunk const& chunk, Matches matches
 /// Pairs of rows as a chunk, with the rows of the build side by their numbers.
 Result<Chunk> ProbeStep::paired(Chunk const& chunk, Matches const& matches, Live const& live) const {
   GARUDA_TRY_ASSIGN(auto taken, take(chunk, matches.probe, live));
-  auto ids = std::make_shared<std::vector<std::int64_t>>(matches.build);
+  auto ids = std::make_shared<RowNumbers>(matches.build);
   auto const& words = spec_.side->partitioned;
   if (words.row_ids != nullptr)
     for (auto& id : *ids) id = static_cast<std::int64_t>(words.row_id(static_cast<std::uint64_t>(id)));
@@ -209,7 +209,7 @@ Result<void> ProbeStep::give_probe_rows(Chunk chunk, Marks const& marks, Next co
   auto const rows = rows_of(spec_.probe_rows, marks);
   if (rows.empty()) return {};
   GARUDA_TRY_ASSIGN(auto taken, take(chunk, rows, live_));
-  taken.origins[spec_.build_origin].ids = std::make_shared<std::vector<std::int64_t>>(rows.size(), -1);
+  taken.origins[spec_.build_origin].ids = std::make_shared<RowNumbers>(rows.size(), -1);
   return next(std::move(taken));
 }
 
@@ -230,9 +230,9 @@ Result<std::vector<Chunk>> ProbeStep::finish() const {
     auto const some = std::span(rows).subspan(begin, std::min<std::size_t>(kWindowRows, rows.size() - begin));
     Chunk chunk{some.size(), std::vector<OriginRows>(columns_.num_origins),
                 std::vector<ChunkColumn>(columns_.slots.size())};
-    auto const nulls = std::make_shared<std::vector<std::int64_t> const>(some.size(), -1);
+    auto const nulls = std::make_shared<RowNumbers const>(some.size(), -1);
     for (auto& origin : chunk.origins) origin.ids = nulls;
-    chunk.origins[spec_.build_origin].ids = std::make_shared<std::vector<std::int64_t>>(some.begin(), some.end());
+    chunk.origins[spec_.build_origin].ids = std::make_shared<RowNumbers>(some.begin(), some.end());
     for (auto const slot : live_.slots) chunk.columns[slot] = column_of_nulls(columns_.slots[slot].field, some.size());
     if (spec_.mark) chunk.columns[*spec_.mark] = mark_column(std::span(marks).subspan(begin, some.size()));
     chunks.push_back(std::move(chunk));

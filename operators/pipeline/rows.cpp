@@ -54,7 +54,7 @@ Table append_rows(std::span<Table const> tables) {
   return {tables.front().schema(), std::move(batches)};
 }
 
-Result<Table> gather_rows(TableView table, std::span<std::vector<std::int64_t> const> lists, Control const& control) {
+Result<Table> gather_rows(TableView table, std::span<RowNumbers const> lists, Control const& control) {
   std::vector<std::size_t> all(table.num_columns());
   std::iota(all.begin(), all.end(), 0);
   GARUDA_TRY_ASSIGN(auto const gatherer, Gatherer::create(table, all));

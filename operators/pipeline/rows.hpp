@@ -10,6 +10,7 @@
 #include "garuda/control.hpp"
 #include "garuda/error.hpp"
 #include "garuda/table.hpp"
+#include "operators/pipeline/chunk.hpp"
 
 namespace garuda::pipeline {
 
@@ -26,6 +27,6 @@ Table append_rows(std::span<Table const> tables);
 
 /// The rows that the lists name by their numbers, list after list, in memory of their own. Blocks; runs on the threads
 /// of the calling task arena. Errors: those of Gatherer; cancelled.
-Result<Table> gather_rows(TableView table, std::span<std::vector<std::int64_t> const> lists, Control const& control);
+Result<Table> gather_rows(TableView table, std::span<RowNumbers const> lists, Control const& control);
 
 }  // namespace garuda::pipeline

@@ -4,9 +4,17 @@
 #include <utility>
 
 namespace garuda::pipeline {
+namespace {
 
-Result<std::unique_ptr<SlotProgram>> SlotProgram::create(Columns const& columns, expr::Expression expression,
-                                                         expr::Nulls nulls) {
+/// The types of inputs as the expression has them: its strings may come as views, a dictionary as its values.
+void set_types(expr::Expression const& expression, std::vector<DataType>& types) {
+  if (expression.form == expr::Expression::Form::column) types[expression.column] = expression.type;
+  for (auto const& argument : expression.arguments) set_types(argument, types);
+}
+
+}  // namespace
+
+Result<std::unique_ptr<SlotProgram>> SlotProgram::create(expr::Expression expression, expr::Nulls nulls) {
   std::unique_ptr<SlotProgram> program(new SlotProgram());
   program->type_ = expression.type;
   expr::visit_columns(expression, [&](std::size_t& column) {
@@ -15,11 +23,8 @@ Result<std::unique_ptr<SlotProgram>> SlotProgram::create(Columns const& columns,
     if (place == program->reads_.end()) program->reads_.push_back(column);
     column = input;
   });
-  std::vector<DataType> types;
-  for (auto const slot : program->reads_) {
-    auto const& type = columns.slots[slot].field.type;
-    types.push_back(type.id == TypeId::dictionary ? *type.value : type);
-  }
+  std::vector<DataType> types(program->reads_.size());
+  set_types(expression, types);
   GARUDA_TRY_ASSIGN(program->program_, expr::compile(expression, types, nulls));
   return program;
 }
@@ -57,8 +62,8 @@ Result<void> SlotProgram::run(Chunk const& chunk, Body const& body) const {
   return {};
 }
 
-Result<std::vector<std::int64_t>> SlotProgram::passing(Chunk const& chunk) const {
-  std::vector<std::int64_t> rows(chunk.num_rows + 1);
+Result<RowNumbers> SlotProgram::passing(Chunk const& chunk) const {
+  RowNumbers rows(chunk.num_rows + 1);
   auto* to = rows.data();
   GARUDA_TRY(run(chunk, [&](std::uint64_t begin, expr::Vector const& vector, std::size_t count) -> Result<void> {
     auto const* const passes = vector.as<std::uint8_t>();

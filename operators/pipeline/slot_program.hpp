@@ -19,8 +19,7 @@ namespace garuda::pipeline {
 class SlotProgram {
  public:
   /// Errors: those of expr::compile.
-  static Result<std::unique_ptr<SlotProgram>> create(Columns const& columns, expr::Expression expression,
-                                                     expr::Nulls nulls);
+  static Result<std::unique_ptr<SlotProgram>> create(expr::Expression expression, expr::Nulls nulls);
 
   /// The slots that it reads, each once.
   std::vector<Slot> const& reads() const noexcept { return reads_; }
@@ -28,7 +27,7 @@ class SlotProgram {
 
   /// Positions, ascending, of the rows for which a boolean expression is true. Requires: the chunk has the columns.
   /// Errors: invalid_input, naming an expression that has no value for a row.
-  Result<std::vector<std::int64_t>> passing(Chunk const& chunk) const;
+  Result<RowNumbers> passing(Chunk const& chunk) const;
   /// The values of the expression for all rows. Errors: as above; those of ColumnWriter::append.
   Result<expr::WrittenColumn> values(Chunk const& chunk) const;
 

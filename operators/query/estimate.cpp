@@ -19,8 +19,8 @@ constexpr std::uint64_t kSampleRows = 2'048;
 constexpr double kUnknownShare = 0.3;
 
 /// Row numbers, one from each of as many ranges of equal length, at a place within it that looks random.
-std::vector<std::int64_t> spread_rows(std::uint64_t rows) {
-  std::vector<std::int64_t> ids(kSampleRows);
+pipeline::RowNumbers spread_rows(std::uint64_t rows) {
+  pipeline::RowNumbers ids(kSampleRows);
   std::uint64_t state = 0x9E37'79B9'7F4A'7C15;
   for (std::uint64_t i = 0; i < kSampleRows; ++i) {
     state = state * 6'364'136'223'846'793'005 + 1'442'695'040'888'963'407;

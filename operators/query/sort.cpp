@@ -72,7 +72,7 @@ struct SortedRow {
   std::uint64_t row;
 };
 
-Result<std::vector<std::int64_t>> sorted_ids(SortWords const& words, std::uint64_t wanted, Control const& control) {
+Result<pipeline::RowNumbers> sorted_ids(SortWords const& words, std::uint64_t wanted, Control const& control) {
   std::vector<SortedRow> rows(words.rows());
   GARUDA_TRY(for_each_range(rows.size(), &control, [&](std::uint64_t begin, std::uint64_t end) {
     for (auto row = begin; row < end; ++row) rows[row] = {words.first(row), row};
@@ -83,7 +83,7 @@ Result<std::vector<std::int64_t>> sorted_ids(SortWords const& words, std::uint64
   auto const middle = rows.begin() + static_cast<std::ptrdiff_t>(wanted);
   if (wanted < rows.size()) std::nth_element(rows.begin(), middle, rows.end(), is_before);
   oneapi::tbb::this_task_arena::isolate([&] { oneapi::tbb::parallel_sort(rows.begin(), middle, is_before); });
-  std::vector<std::int64_t> ids(wanted);
+  pipeline::RowNumbers ids(wanted);
   for (std::uint64_t i = 0; i < wanted; ++i) ids[i] = static_cast<std::int64_t>(rows[i].row);
   return ids;
 }
