@@ -10,6 +10,8 @@
 #include <variant>
 #include <vector>
 
+#include "expr/sides.hpp"
+#include "operators/contract/join_kind.hpp"
 #include "operators/group_by/group_by.hpp"
 #include "operators/join/join.hpp"
 #include "operators/join/join_build.hpp"
@@ -19,6 +21,7 @@
 #include "operators/query/bind.hpp"
 #include "operators/query/bind_join.hpp"
 #include "operators/query/join_order.hpp"
+#include "operators/query/semi_filter.hpp"
 #include "operators/query/sort.hpp"
 #include "operators/query/strict.hpp"
 #include "operators/resolve/group_by_columns.hpp"
@@ -115,8 +118,10 @@ class QueryRunner {
   QueryRunner(QueryOptions const& options, contract::DeviceSet& devices, run::QueryRun& run)
       : options_(options), devices_(devices), run_(run) {}
 
-  /// `rows`: of the result that are wanted, at most, where any will do.
-  Result<Ran> run(Bound const& query, std::optional<std::uint64_t> rows = std::nullopt) {
+  /// `rows`: of the result that are wanted, at most, where any will do. `strings`: the form of those that a pipeline
+  /// gives; breakers take views.
+  Result<Ran> run(Bound const& query, std::optional<std::uint64_t> rows = std::nullopt,
+                  StringForm strings = StringForm::view) {
     auto const& operation = query.operation;
     if (auto const* const group_by = std::get_if<BoundGroupBy>(&operation)) return run_group_by(*group_by, query);
     if (auto const* const sort = std::get_if<BoundSort>(&operation)) return run_sort(*sort, query);
@@ -124,7 +129,7 @@ class QueryRunner {
     if (std::holds_alternative<BoundUnion>(operation)) return run_union(query);
     if (auto const* const join = std::get_if<BoundJoin>(&operation); join != nullptr && !can_probe(*join))
       return run_join(*join, query);
-    return run_pipeline(query, rows);
+    return run_pipeline(query, rows, strings);
   }
 
  private:
@@ -141,11 +146,11 @@ class QueryRunner {
     return {options_.threads, run_.threads(), options_.memory_limit_bytes, options_.control, &run_.recorder};
   }
 
-  Result<Ran> run_pipeline(Bound const& query, std::optional<std::uint64_t> rows) {
+  Result<Ran> run_pipeline(Bound const& query, std::optional<std::uint64_t> rows, StringForm strings) {
     std::unique_ptr<pipeline::Pipeline> made;
     GARUDA_TRY_ASSIGN(auto node, extend(query, made));
     GARUDA_TRY_ASSIGN(auto table,
-                      run_.arena.execute([&] { return made->run(column_names(query.schema.size()), rows); }));
+                      run_.arena.execute([&] { return made->run(column_names(query.schema.size()), rows, strings); }));
     return Ran{std::move(table), plan_of(std::move(node), *made)};
   }
 
@@ -195,11 +200,22 @@ class QueryRunner {
     return pair_expression(*join.where, query.inputs[0].schema, query.inputs[1].schema);
   }
 
+  /// The probe side without groups that will not match; nullopt: it stays as it is.
+  static std::optional<Bound> filtered_probe(BoundJoin const& join, Bound const& probe, TableView built) {
+    auto const parts = contract::parts_of(join.kind);
+    if (parts.rows(other_side(join.build)) != contract::SideRows::none) return std::nullopt;
+    auto keys = join.keys;
+    if (join.build == Side::left)
+      for (auto& [of_probe, of_build] : keys) std::swap(of_probe, of_build);
+    return with_semi_filter(probe, built, std::move(keys), join.nulls_equal);
+  }
+
   Result<Node> extend_by_probe(BoundJoin const& join, Bound const& query, std::optional<expr::Expression> where,
                                std::unique_ptr<pipeline::Pipeline>& made) {
     auto const build = join.build == Side::left ? 0U : 1U;
     GARUDA_TRY_ASSIGN(auto built, run(query.inputs[build]));
-    GARUDA_TRY_ASSIGN(auto probing, extend(query.inputs[1 - build], made));
+    auto const filtered = filtered_probe(join, query.inputs[1 - build], built.table.view());
+    GARUDA_TRY_ASSIGN(auto probing, extend(filtered ? *filtered : query.inputs[1 - build], made));
     auto const table = made->keep(std::move(built.table));
     GARUDA_TRY(made->probe({table, join.build, join.kind, join.nulls_equal, join.keys, join.left_columns,
                             join.right_columns, std::move(where)},
@@ -311,6 +327,24 @@ class QueryRunner {
   run::QueryRun& run_;
 };
 
+/// The columns of a result in the types that the query has: strings that breakers were given as views are copied.
+Result<Table> in_types_of(Schema const& wanted, Table table, Control const& control) {
+  BoundProject columns;
+  bool is_same = true;
+  for (std::size_t c = 0; c < wanted.size(); ++c) {
+    columns.columns.emplace_back(c);
+    if (!is_view(table.schema()[c].type) || is_view(wanted[c].type)) continue;
+    columns.columns.back() = expr::column(c, wanted[c].type, wanted[c].name);
+    is_same = false;
+  }
+  if (is_same) return table;
+  pipeline::PipelineOptions options;
+  options.control = control;
+  pipeline::Pipeline copied(std::move(table), std::move(options));
+  GARUDA_TRY(copied.project(columns.columns));
+  return copied.run(column_names(wanted.size()), std::nullopt);
+}
+
 /// The rows of a query that has run.
 class FinishedQuery final : public QueryResult {
  public:
@@ -342,7 +376,9 @@ Result<std::unique_ptr<QueryResult>> run_query(Query const& query, QueryOptions 
   GARUDA_TRY_ASSIGN(bound, run.arena.execute([&] { return order_joins(prune(std::move(bound)), options.control); }));
   bound = prune(std::move(bound));
   GARUDA_TRY(check_strict(bound, options));
-  GARUDA_TRY_ASSIGN(auto ran, QueryRunner(options, devices, run).run(bound));
+  GARUDA_TRY_ASSIGN(auto ran, QueryRunner(options, devices, run).run(bound, std::nullopt, StringForm::utf8));
+  GARUDA_TRY_ASSIGN(ran.table,
+                    run.arena.execute([&] { return in_types_of(wanted, std::move(ran.table), options.control); }));
   auto schema = ran.table.schema();
   for (std::size_t c = 0; c < schema.size(); ++c) schema[c].name = wanted[c].name;
   auto stats = run.stats(ran.plan);
