@@ -303,7 +303,7 @@ class QueryRunner {
     GARUDA_TRY_ASSIGN(auto columns, resolve::resolve_join(left.schema(), right.schema(), spec));
     JoinOptions options{options_, options_.join_tuning};
     if (joins_on_host(join, options_)) {
-      options.path = Path::cpu;
+      options.path = join::path_of_tables().path;
       options.device.reset();
     }
     GARUDA_TRY_ASSIGN(auto result, join::hash_join({left, right, spec, std::move(columns), options, &devices_}));

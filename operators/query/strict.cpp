@@ -38,7 +38,9 @@ bool joins_on_host(BoundJoin const& join, QueryOptions const& options) noexcept 
 }
 
 Result<void> check_strict(Bound const& query, QueryOptions const& options) {
-  if (!options.strict || options.picks_path() || options.path == Path::cpu) return {};
+  if (!options.strict || options.picks_path()) return {};
+  auto const* const row = plan::find_path(options.path);
+  if (row == nullptr || !row->api) return {};  // not part of the library, or the host's
   if (auto const work = work_on_host(query, options))
     return fail(ErrorCode::no_device, fmt::format("the query is strict, and an operator of it does not run on path {}: "
                                                   "{}",

@@ -201,7 +201,7 @@ TEST_F(Queries, ConditionsComputeWithBothSides) {
   auto const left = orders();
   auto const right = customers();
   auto const number = [](std::int64_t value) { return literal(value); };
-  // Of 7 × 3 pairs, customers 10, 20, 40 and ids 1 to 7.
+  // There are 7 × 3 pairs: customers 10, 20, 40 and ids 1 to 7.
   auto const sum = call("gt", {call("add", {column("id"), column("number")}), number(44)});
   // The quotient is asked for where the first part is true alone.
   auto const guarded =
