@@ -77,7 +77,12 @@ Result<void> widen(FunctionCall& call, std::size_t first = 0) {
                                                   to_string(values[i].type)));
       type = std::move(wider);
     }
-  if (!type && first < values.size()) type = values[first].type;
+  if (!type && first < values.size()) {
+    // All are nulls. One without a type of its own is written as a boolean.
+    auto const typed = std::find_if(values.begin() + static_cast<std::ptrdiff_t>(first), values.end(),
+                                    [](Expression const& value) { return value.type.id != TypeId::boolean; });
+    type = typed == values.end() ? values[first].type : typed->type;
+  }
   for (auto i = first; i < values.size(); ++i) {
     GARUDA_TRY_ASSIGN(values[i], as(std::move(values[i]), *type));
   }

@@ -227,6 +227,16 @@ TEST_F(Queries, ConditionsComputeWithBothSides) {
   }
 }
 
+TEST_F(Queries, NullsAloneKeepTheirType) {
+  auto const table = orders();
+  auto const untyped = literal(Literal{{TypeId::boolean}, {}});
+  auto const text = literal(Literal{{TypeId::utf8}, {}});
+  auto const query = Query::scan(table.view()).project({{"x", call("if", {literal(true), untyped, text})}});
+  auto const result = engine().run(query);
+  ASSERT_TRUE(result) << result.error().describe();
+  EXPECT_EQ((*result)->schema()[0].type.id, TypeId::utf8);
+}
+
 TEST_F(Queries, AMarkMayBeAllThatIsRead) {
   auto const left = orders();
   auto const right = customers();

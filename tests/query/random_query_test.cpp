@@ -189,14 +189,14 @@ class RandomQueries : public testing::EngineTest {
 };
 
 /// Cases of a path: GARUDA_QUERY_CASES, or as many as the tier takes.
-std::uint64_t cases_of(Path path, std::uint64_t on_host, std::uint64_t on_device) {
+std::uint64_t cases_of(Path path) {
   auto const* const asked = std::getenv("GARUDA_QUERY_CASES");
   if (asked != nullptr) return std::strtoull(asked, nullptr, 10);
-  return testing::random_cases(path, on_host, on_device);
+  return testing::random_cases(path, testing::full_tests() ? 3'000 : 800, 20);
 }
 
 TEST_F(RandomQueries, GiveTheRowsOfTheReference) {
-  for (auto const& options : all_paths<QueryOptions>()) run_cases(options, cases_of(options.path, 600, 20));
+  for (auto const& options : all_paths<QueryOptions>()) run_cases(options, cases_of(options.path));
 }
 
 }  // namespace
