@@ -75,13 +75,18 @@ class Query {
   struct Sort {
     std::vector<SortKey> keys;
   };
+  struct NumberRows {
+    std::string name;
+    std::vector<ScalarExpression> partition;
+    std::vector<SortKey> keys;
+  };
   struct Limit {
     std::uint64_t offset = 0;
     std::optional<std::uint64_t> rows;
   };
   struct Distinct {};
   struct UnionAll {};
-  using Operator = std::variant<Scan, Filter, Project, Join, GroupBy, Sort, Limit, Distinct, UnionAll>;
+  using Operator = std::variant<Scan, Filter, Project, Join, GroupBy, Sort, NumberRows, Limit, Distinct, UnionAll>;
 
   struct Node {
     Operator operation;
@@ -107,6 +112,9 @@ class Query {
   Query distinct() const;
   /// The rows in order; ties are broken by the columns from left to right, ascending, nulls last.
   Query sort(std::vector<SortKey> keys) const;
+  /// The rows with a column more, `name`: their numbers, from 1 on, among the rows with equal values of `partition`, in
+  /// the order of `keys`, whose ties are broken as sort() does.
+  Query number_rows(std::string name, std::vector<ScalarExpression> partition, std::vector<SortKey> keys) const;
   /// At most `rows` rows behind the first `offset` ones.
   Query limit(std::optional<std::uint64_t> rows, std::uint64_t offset = 0) const;
 

@@ -114,6 +114,13 @@ Result<Bound> bind_group_by(Query::GroupBy const& group_by, Bound input) {
                     std::move(schema));
 }
 
+/// The columns that break ties, behind those of `columns`.
+void add_ties(std::vector<SortColumn>& columns, Schema const& schema) {
+  for (std::size_t c = 0; c < schema.size(); ++c)
+    if (std::ranges::find(columns, c, &SortColumn::column) == columns.end() && can_be_sorted(schema[c].type))
+      columns.push_back({c, false, false});
+}
+
 /// Sorts by columns behind those of the input where keys are expressions, and leaves these out again.
 Result<Bound> bind_sort(Query::Sort const& sort, Bound input) {
   auto const wanted = input.schema.size();
@@ -124,15 +131,41 @@ Result<Bound> bind_sort(Query::Sort const& sort, Bound input) {
     GARUDA_TRY_ASSIGN(auto const column, added.add(key.value));
     bound.columns.push_back({column, key.descending, key.nulls_first});
   }
-  for (std::size_t c = 0; c < wanted; ++c)
-    if (std::ranges::find(bound.columns, c, &SortColumn::column) == bound.columns.end() &&
-        can_be_sorted(schema[c].type))
-      bound.columns.push_back({c, false, false});
+  add_ties(bound.columns, schema);
   auto sorted = std::move(added).behind(std::move(input));
   auto sorted_schema = sorted.schema;
   auto result = with_input(std::move(bound), std::move(sorted), std::move(sorted_schema));
   if (result.schema.size() == wanted) return result;
   return with_input(first_columns(wanted), std::move(result), schema);
+}
+
+/// Numbers rows by columns behind those of the input where keys are expressions, and leaves these out again.
+Result<Bound> bind_number(Query::NumberRows const& number, Bound input) {
+  auto const wanted = input.schema.size();
+  auto schema = input.schema;
+  BoundNumber bound;
+  AddedColumns added(input.schema);
+  for (auto const& value : number.partition) {
+    GARUDA_TRY_ASSIGN(auto const column, added.add(value));
+    bound.columns.push_back({column, false, false});
+  }
+  bound.num_partition = bound.columns.size();
+  for (auto const& key : number.keys) {
+    GARUDA_TRY_ASSIGN(auto const column, added.add(key.value));
+    bound.columns.push_back({column, key.descending, key.nulls_first});
+  }
+  add_ties(bound.columns, schema);
+  Field const field{number.name, {TypeId::int64}, false};
+  auto below = std::move(added).behind(std::move(input));
+  auto numbered_schema = below.schema;
+  numbered_schema.push_back(field);
+  auto const num_columns = numbered_schema.size();
+  auto result = with_input(std::move(bound), std::move(below), std::move(numbered_schema));
+  if (num_columns == wanted + 1) return result;
+  auto columns = first_columns(wanted);
+  columns.columns.emplace_back(num_columns - 1);
+  schema.push_back(field);
+  return with_input(std::move(columns), std::move(result), std::move(schema));
 }
 
 /// A group for each distinct row.
@@ -199,6 +232,8 @@ Result<Bound> bind_operator(Query::Operator const& operation, std::vector<Bound>
   if (auto const* const group_by = std::get_if<Query::GroupBy>(&operation))
     return bind_group_by(*group_by, std::move(inputs[0]));
   if (auto const* const sort = std::get_if<Query::Sort>(&operation)) return bind_sort(*sort, std::move(inputs[0]));
+  if (auto const* const number = std::get_if<Query::NumberRows>(&operation))
+    return bind_number(*number, std::move(inputs[0]));
   if (auto const* const limit = std::get_if<Query::Limit>(&operation)) {
     auto schema = inputs[0].schema;
     // A sort need not order what is cut off.

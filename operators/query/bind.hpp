@@ -62,6 +62,12 @@ struct BoundSort {
   std::vector<SortColumn> columns;
   std::optional<std::uint64_t> rows;  ///< of the result, at most
 };
+/// The columns of the input, then the number of each row among those that are equal in the first `num_partition` of
+/// `columns`, in the order of all of them.
+struct BoundNumber {
+  std::size_t num_partition = 0;
+  std::vector<SortColumn> columns;
+};
 struct BoundLimit {
   std::uint64_t offset = 0;
   std::optional<std::uint64_t> rows;
@@ -70,7 +76,8 @@ struct BoundUnion {};
 
 /// An operator with what feeds it. Columns are found by position; those of tables that run are named by column_name().
 struct Bound {
-  std::variant<BoundScan, BoundFilter, BoundProject, BoundJoin, BoundGroupBy, BoundSort, BoundLimit, BoundUnion>
+  std::variant<BoundScan, BoundFilter, BoundProject, BoundJoin, BoundGroupBy, BoundSort, BoundNumber, BoundLimit,
+               BoundUnion>
       operation;
   std::vector<Bound> inputs;
   Schema schema;  ///< of the result, with the names that the query gives

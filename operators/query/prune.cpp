@@ -106,6 +106,23 @@ Pruned prune_sort(Bound query, Needed needed) {
   return above(std::move(query), std::move(input));
 }
 
+/// The numbers stand behind the columns of the input; where nothing reads them, none are made.
+Pruned prune_number(Bound query, Needed needed) {
+  auto& number = std::get<BoundNumber>(query.operation);
+  bool const is_read = needed.back();
+  needed.pop_back();
+  if (!is_read) return prune(std::move(query.inputs[0]), std::move(needed));
+  for (auto const& column : number.columns) needed[column.column] = true;
+  auto const field = query.schema.back();
+  auto const place = needed.size();
+  auto input = prune(std::move(query.inputs[0]), std::move(needed));
+  for (auto& column : number.columns) column.column = input.places.at(column.column);
+  input.places[place] = input.query.schema.size();
+  auto pruned = above(std::move(query), std::move(input));
+  pruned.query.schema.push_back(field);
+  return pruned;
+}
+
 /// One side of a join: the columns of its result, of its keys and of its condition.
 struct PrunedSide {
   Pruned input;
@@ -187,6 +204,7 @@ Pruned prune(Bound query, Needed needed) {
   if (std::holds_alternative<BoundProject>(query.operation)) return prune_project(std::move(query), needed);
   if (std::holds_alternative<BoundFilter>(query.operation)) return prune_filter(std::move(query), std::move(needed));
   if (std::holds_alternative<BoundSort>(query.operation)) return prune_sort(std::move(query), std::move(needed));
+  if (std::holds_alternative<BoundNumber>(query.operation)) return prune_number(std::move(query), std::move(needed));
   if (std::holds_alternative<BoundJoin>(query.operation)) return prune_join(std::move(query), std::move(needed));
   if (std::holds_alternative<BoundLimit>(query.operation)) {
     auto input = prune(std::move(query.inputs[0]), std::move(needed));

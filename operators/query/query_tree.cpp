@@ -110,6 +110,9 @@ Query Query::group_by(std::vector<NamedExpression> keys, std::vector<AggregateCa
 
 Query Query::distinct() const { return Query(Node{Distinct{}, {*this}}); }
 Query Query::sort(std::vector<SortKey> keys) const { return Query(Node{Sort{std::move(keys)}, {*this}}); }
+Query Query::number_rows(std::string name, std::vector<ScalarExpression> partition, std::vector<SortKey> keys) const {
+  return Query(Node{NumberRows{std::move(name), std::move(partition), std::move(keys)}, {*this}});
+}
 Query Query::limit(std::optional<std::uint64_t> rows, std::uint64_t offset) const {
   return Query(Node{Limit{offset, rows}, {*this}});
 }

@@ -81,6 +81,7 @@ Described describe(Bound const& query) {
       keys += fmt::format("{}{}{}", keys.empty() ? "" : ", ", input[column].name, descending ? " descending" : "");
     return {"sort", std::move(keys)};
   }
+  if (std::holds_alternative<BoundNumber>(operation)) return {"number rows", {}};
   if (auto const* const limit = std::get_if<BoundLimit>(&operation))
     return {"limit",
             fmt::format("{} rows behind {}", limit->rows ? std::to_string(*limit->rows) : "all", limit->offset)};
@@ -125,6 +126,7 @@ class QueryRunner {
     auto const& operation = query.operation;
     if (auto const* const group_by = std::get_if<BoundGroupBy>(&operation)) return run_group_by(*group_by, query);
     if (auto const* const sort = std::get_if<BoundSort>(&operation)) return run_sort(*sort, query);
+    if (auto const* const number = std::get_if<BoundNumber>(&operation)) return run_number(*number, query);
     if (auto const* const limit = std::get_if<BoundLimit>(&operation)) return run_limit(*limit, query);
     if (std::holds_alternative<BoundUnion>(operation)) return run_union(query);
     if (auto const* const join = std::get_if<BoundJoin>(&operation); join != nullptr && !can_probe(*join))
@@ -255,6 +257,15 @@ class QueryRunner {
     auto const table = inputs[0].table.view();
     return run_breaker(query, std::move(inputs),
                        [&, table] { return sort_rows(table, sort.columns, sort.rows, options_.control); });
+  }
+
+  Result<Ran> run_number(BoundNumber const& number, Bound const& query) {
+    GARUDA_TRY_ASSIGN(auto inputs, run_inputs(query));
+    auto const table = inputs[0].table.view();
+    GARUDA_TRY_ASSIGN(auto ran, run_breaker(query, std::move(inputs), [&, table] {
+                        return number_rows(table, number.columns, number.num_partition, options_.control);
+                      }));
+    return Ran{with_positions(std::move(ran.table)), std::move(ran.plan)};
   }
 
   Result<Ran> run_limit(BoundLimit const& limit, Bound const& query) {

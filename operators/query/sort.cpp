@@ -4,7 +4,9 @@
 #include <oneapi/tbb/task_arena.h>
 
 #include <algorithm>
+#include <memory>
 #include <new>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -22,11 +24,22 @@ class SortWords {
   static Result<SortWords> create(TableView table, std::span<SortColumn const> columns, Control const& control) {
     SortWords words;
     words.rows_ = static_cast<std::uint64_t>(table.num_rows());
-    for (auto const& column : columns) GARUDA_TRY(words.add(table, column, control));
+    for (auto const& column : columns) {
+      GARUDA_TRY(words.add(table, column, control));
+      words.ends_.push_back(words.words_.size());
+    }
     return words;
   }
 
   std::uint64_t rows() const noexcept { return rows_; }
+  /// Words of the first `columns` columns.
+  std::size_t words_of(std::size_t columns) const noexcept { return columns == 0 ? 0 : ends_[columns - 1]; }
+  /// Whether two rows have the same first `words` words.
+  bool are_equal(std::uint64_t a, std::uint64_t b, std::size_t words) const noexcept {
+    for (std::size_t w = 0; w < words; ++w)
+      if (words_[w][a] != words_[w][b]) return false;
+    return true;
+  }
   /// The first word of a row; 0 where there is no column.
   std::uint64_t first(std::uint64_t row) const noexcept { return words_.empty() ? 0 : words_.front()[row]; }
   /// Whether row `a` comes before row `b` by the words behind the first.
@@ -64,6 +77,7 @@ class SortWords {
 
   std::uint64_t rows_ = 0;
   std::vector<std::vector<std::uint64_t>> words_;
+  std::vector<std::size_t> ends_;  ///< Words up to the last one of each column.
 };
 
 /// A row with its first word.
@@ -88,7 +102,49 @@ Result<pipeline::RowNumbers> sorted_ids(SortWords const& words, std::uint64_t wa
   return ids;
 }
 
+/// Columns of a batch, and what keeps them and the numbers of their rows.
+struct NumberedBatch {
+  std::shared_ptr<void const> columns;
+  std::shared_ptr<std::vector<std::int64_t> const> numbers;
+};
+
+Table with_numbers(TableView table, std::shared_ptr<std::vector<std::int64_t> const> const& numbers) {
+  auto schema = table.schema();
+  schema.push_back({{}, {TypeId::int64}, false});
+  std::vector<Batch> batches;
+  std::int64_t first = 0;
+  for (std::size_t b = 0; b < table.num_batches(); ++b) {
+    auto const& from = table.batch(b);
+    std::vector<ArrayView> columns(from.columns.begin(), from.columns.end());
+    columns.push_back({.length = from.num_rows, .offset = first, .null_count = 0, .values = numbers->data()});
+    batches.push_back(
+        {from.num_rows, std::move(columns), std::make_shared<NumberedBatch const>(NumberedBatch{from.owner, numbers})});
+    first += from.num_rows;
+  }
+  return {std::move(schema), std::move(batches)};
+}
+
 }  // namespace
+
+Result<Table> number_rows(TableView table, std::span<SortColumn const> columns, std::size_t num_partition,
+                          Control const& control) {
+  try {
+    GARUDA_TRY_ASSIGN(auto const words, SortWords::create(table, columns, control));
+    GARUDA_TRY_ASSIGN(auto const ids, sorted_ids(words, words.rows(), control));
+    auto numbers = std::make_shared<std::vector<std::int64_t>>(ids.size());
+    auto const num_words = words.words_of(num_partition);
+    std::int64_t number = 0;
+    for (std::size_t i = 0; i < ids.size(); ++i) {
+      auto const row = static_cast<std::uint64_t>(ids[i]);
+      bool const is_of_last = i > 0 && words.are_equal(static_cast<std::uint64_t>(ids[i - 1]), row, num_words);
+      number = is_of_last ? number + 1 : 1;
+      (*numbers)[row] = number;
+    }
+    return with_numbers(table, std::move(numbers));
+  } catch (std::bad_alloc const&) {
+    return fail(ErrorCode::out_of_memory, "no memory to number the rows of a query");
+  }
+}
 
 Result<Table> sort_rows(TableView table, std::span<SortColumn const> columns, std::optional<std::uint64_t> rows,
                         Control const& control) {

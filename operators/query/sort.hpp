@@ -1,4 +1,4 @@
-// Sorts the rows of a table.
+// Sorts and numbers the rows of a table.
 #pragma once
 
 #include <cstddef>
@@ -24,5 +24,11 @@ struct SortColumn {
 /// Gatherer::gather; out_of_memory, cancelled.
 Result<Table> sort_rows(TableView table, std::span<SortColumn const> columns, std::optional<std::uint64_t> rows,
                         Control const& control);
+
+/// The rows of the table, in its order, with a column of int64 more: their numbers, from 1 on, in the order of
+/// `columns`, among those that are equal in the first `num_partition` ones. Shares the columns of the table, whose
+/// memory has to outlive the result where its batches do not own it. Blocks and fails as sort_rows does.
+Result<Table> number_rows(TableView table, std::span<SortColumn const> columns, std::size_t num_partition,
+                          Control const& control);
 
 }  // namespace garuda::query

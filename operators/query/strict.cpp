@@ -22,6 +22,7 @@ std::optional<std::string> work_on_host(Bound const& query, QueryOptions const& 
   if (auto const* const filter = std::get_if<BoundFilter>(&query.operation))
     return fmt::format("filter {}", to_string(filter->predicate));
   if (std::holds_alternative<BoundSort>(query.operation)) return "sort";
+  if (std::holds_alternative<BoundNumber>(query.operation)) return "numbers of rows";
   auto const* const project = std::get_if<BoundProject>(&query.operation);
   if (project == nullptr) return std::nullopt;
   auto const computed = std::ranges::find_if(

@@ -92,10 +92,19 @@ enum class AggregateFunctionField : std::uint32_t {
 enum class Invocation : std::uint32_t { unspecified = 0, all = 1, distinct = 2 };
 enum class Phase : std::uint32_t { unspecified = 0, initial_to_result = 3 };
 
+enum class WindowFunctionField : std::uint32_t {
+  function_reference = 1,
+  partitions = 2,
+  sorts = 3,
+  output_type = 7,
+  arguments = 9,
+};
+
 enum class ExpressionField : std::uint32_t {
   literal = 1,
   selection = 2,
   scalar_function = 3,
+  window_function = 5,
   if_then = 6,
   switch_expression = 7,
   singular_or_list = 8,

@@ -56,6 +56,8 @@ Result<ScalarExpression> ExpressionReader::read(Message const& expression) {
       return read_selection(inner);
     case ExpressionField::scalar_function:
       return read_function(inner);
+    case ExpressionField::window_function:
+      return read_window(inner);
     case ExpressionField::if_then:
       return read_if_then(inner);
     case ExpressionField::switch_expression:
@@ -68,7 +70,7 @@ Result<ScalarExpression> ExpressionReader::read(Message const& expression) {
       return read_subquery(inner);
   }
   constexpr std::pair<std::uint32_t, std::string_view> kNames[] = {
-      {5, "window function"}, {9, "multi-or-list"}, {13, "nested"}, {14, "dynamic parameter"}, {15, "lambda"}};
+      {9, "multi-or-list"}, {13, "nested"}, {14, "dynamic parameter"}, {15, "lambda"}};
   auto const* const name = std::ranges::find(kNames, expression.first_number(), [](auto const& p) { return p.first; });
   return fail(
       ErrorCode::usage,

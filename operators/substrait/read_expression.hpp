@@ -9,7 +9,7 @@
 namespace garuda::substrait {
 
 /// Reads expressions over the rows of one relation. A scalar subquery, whose value is the same for all rows, becomes a
-/// column more of that relation.
+/// column more of that relation, and so does the number of a row in its window.
 class ExpressionReader {
  public:
   ExpressionReader(Relation input, PlanContext& context) : input_(std::move(input)), context_(context) {}
@@ -26,6 +26,9 @@ class ExpressionReader {
     return value;
   }
 
+  /// The keys of messages `SortField`.
+  Result<std::vector<SortKey>> read_sort_keys(std::vector<Message> const& messages);
+
   /// The relation with the columns of all that was read. Requires: nothing more is read.
   Relation take_input() { return std::move(input_); }
   Relation const& input() const noexcept { return input_; }
@@ -33,6 +36,7 @@ class ExpressionReader {
  private:
   Result<ScalarExpression> read_selection(Message const& selection) const;
   Result<ScalarExpression> read_function(Message const& function);
+  Result<ScalarExpression> read_window(Message const& window);
   Result<ScalarExpression> read_if_then(Message const& if_then);
   Result<ScalarExpression> read_switch(Message const& chooser);
   Result<ScalarExpression> read_cast(Message const& cast);

@@ -253,19 +253,7 @@ Result<Relation> read_sort(Message const& sort, PlanContext& context) {
   // Ties are broken by the fields of the relation.
   ExpressionReader reader(with_plain_columns(std::move(input)), context);
   GARUDA_TRY_ASSIGN(auto const messages, sort.messages(SortField::sorts));
-  std::vector<SortKey> keys;
-  for (auto const& message : messages) {
-    GARUDA_TRY_ASSIGN(auto const expression, message.message(SortKeyField::expression));
-    GARUDA_TRY_ASSIGN(auto value, reader.read(expression));
-    GARUDA_TRY_ASSIGN(auto const number, message.integer(SortKeyField::direction));
-    auto const direction = static_cast<SortDirection>(number);
-    if (number < 1 || number > 4)
-      return fail(ErrorCode::usage, fmt::format("queries do not have this direction of a sort: {}", number));
-    keys.push_back(
-        {std::move(value),
-         direction == SortDirection::descending_nulls_first || direction == SortDirection::descending_nulls_last,
-         direction == SortDirection::ascending_nulls_first || direction == SortDirection::descending_nulls_first});
-  }
+  GARUDA_TRY_ASSIGN(auto keys, reader.read_sort_keys(messages));
   auto relation = reader.take_input();
   relation.query = relation.query.sort(std::move(keys));
   return relation;

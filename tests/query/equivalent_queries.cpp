@@ -60,6 +60,8 @@ Query with_inputs(Query const& query, std::vector<Query> inputs) {
           return inputs[0].group_by(operation.keys, operation.aggregates);
         else if constexpr (std::is_same_v<Operation, Query::Sort>)
           return inputs[0].sort(operation.keys);
+        else if constexpr (std::is_same_v<Operation, Query::NumberRows>)
+          return inputs[0].number_rows(operation.name, operation.partition, operation.keys);
         else if constexpr (std::is_same_v<Operation, Query::Limit>)
           return inputs[0].limit(operation.rows, operation.offset);
         else if constexpr (std::is_same_v<Operation, Query::Distinct>)
@@ -222,6 +224,10 @@ std::string operator_text(Query const& query) {
           text = "sort";
           for (auto const& [value, descending, nulls_first] : operation.keys)
             text += " | " + to_string(value) + (descending ? " descending" : "") + (nulls_first ? " nulls first" : "");
+        } else if constexpr (std::is_same_v<Operation, Query::NumberRows>) {
+          text = "number rows as " + operation.name;
+          for (auto const& value : operation.partition) text += " | by " + to_string(value);
+          for (auto const& key : operation.keys) text += " | " + to_string(key.value);
         } else if constexpr (std::is_same_v<Operation, Query::Limit>) {
           text = "limit " + (operation.rows ? std::to_string(*operation.rows) : "all") + " behind " +
                  std::to_string(operation.offset);

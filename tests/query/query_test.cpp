@@ -310,6 +310,35 @@ TEST_F(Queries, PlansHaveANodeForEachOperator) {
   EXPECT_EQ((*result)->stats().rows_out, 2U);
 }
 
+TEST_F(Queries, RowsAreNumberedWithinTheirPartition) {
+  for (std::size_t const batch_rows : {1U, 3U, 7U}) {
+    auto const table = orders(batch_rows);
+    auto const scan = Query::scan(table.view());
+    auto const number = [&](std::vector<ScalarExpression> partition, std::vector<SortKey> keys) {
+      auto const numbered = scan.number_rows("number", std::move(partition), std::move(keys));
+      Rows rows =
+          rows_of(numbered.project({{"id", column("id")}, {"number", column("number")}}).sort({{column("id")}}));
+      std::string numbers;
+      for (auto const& row : rows) numbers += row.at(1);
+      return numbers;
+    };
+    EXPECT_EQ(number({}, {}), "1234567");
+    EXPECT_EQ(number({}, {{column("id"), true}}), "7654321");
+    EXPECT_EQ(number({column("customer")}, {{column("price"), true}}), "1131122");
+    EXPECT_EQ(number({column("customer")}, {{column("price")}}), "2211113");
+    EXPECT_EQ(number({}, {{column("price"), false, true}}), "5734126");
+    EXPECT_EQ(number({call("modulus", {column("id"), literal(std::int64_t{2})})}, {}), "1122334");
+    auto const first = scan.number_rows("n", {column("customer")}, {{column("id")}})
+                           .filter(call("equal", {column("n"), literal(std::int64_t{1})}))
+                           .project({{"id", column("id")}});
+    EXPECT_EQ(sorted(rows_of(first)), (Rows{{"1"}, {"2"}, {"4"}, {"5"}}));
+    EXPECT_EQ(rows_of(scan.number_rows("n", {}, {}).group_by({}, {AggregateCall{}})), (Rows{{"7"}}));
+  }
+  auto const none = orders().view().schema();
+  Table const empty(none, {});
+  EXPECT_EQ(rows_of(Query::scan(empty.view()).number_rows("n", {column("id")}, {})).size(), 0U);
+}
+
 TEST_F(Queries, StrictQueriesComputeNothingOnTheHost) {
   auto const table = orders();
   auto const scan = Query::scan(table.view());

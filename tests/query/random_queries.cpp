@@ -102,7 +102,7 @@ Query RandomQuery::relation(int depth) {
     case 3:
       return grouped(input);
     case 4:
-      return sorted(input);
+      return has_limits_ && draw_.one_in(3) ? numbered(input) : sorted(input);
     case 5:
       return united(input);
     case 6:
@@ -194,6 +194,18 @@ Query RandomQuery::sorted(Query const& input) {
   if (draw_.one_in(6)) return sorted.limit(std::nullopt, draw_.below(5));
   return sorted.limit(draw_.of<std::uint64_t>({0, 1, 3, 10, 100, ~std::uint64_t{0}}),
                       draw_.one_in(2) ? 0 : draw_.below(8));
+}
+
+Query RandomQuery::numbered(Query const& input) {
+  auto const schema = schema_of(input);
+  auto expressions = over(schema);
+  std::vector<ScalarExpression> partition;
+  for (auto count = draw_.below(3); count > 0; --count)
+    partition.push_back(draw_.one_in(4) ? expressions.any(1) : expressions.some_column());
+  std::vector<SortKey> keys;
+  for (auto count = draw_.below(3); count > 0; --count)
+    keys.push_back({expressions.some_column(), draw_.one_in(2), draw_.one_in(2)});
+  return input.number_rows("n", std::move(partition), std::move(keys));
 }
 
 Query RandomQuery::united(Query const& input) {

@@ -31,6 +31,7 @@ class RandomQuery {
   Query joined(Query const& left, Query const& right);
   Query grouped(Query const& input);
   Query sorted(Query const& input);
+  Query numbered(Query const& input);
   Query united(Query const& input);
   AggregateCall aggregate(RandomExpressions& expressions);
   RandomExpressions over(Schema const& schema) { return {schema, may_fail_, !has_limits_, draw_}; }

@@ -37,6 +37,7 @@ struct Expected {
 /// Whether the order of rows that are equal but for the signs of zeros decides what the query gives.
 bool has_limit(Query const& query) {
   return std::holds_alternative<Query::Limit>(query.node().operation) ||
+         std::holds_alternative<Query::NumberRows>(query.node().operation) ||
          std::ranges::any_of(query.node().inputs, has_limit);
 }
 

@@ -154,6 +154,48 @@ class Runner {
     return std::move(input);
   }
 
+  /// Numbers that cannot be found are lost: a query that does not read them does not fail.
+  Relation run(Query::NumberRows const& number, std::vector<Relation>& inputs) {
+    auto rest = inputs;
+    try {
+      return numbered(number, inputs);
+    } catch (expr::Failure const&) {
+      if (failures_ == Failures::at_once) throw;
+    }
+    for (auto& row : rest[0].rows) {
+      row.emplace_back();
+      row.back().is_lost = true;
+    }
+    rest[0].schema.push_back({number.name, {TypeId::int64}, true});
+    return std::move(rest[0]);
+  }
+
+  Relation numbered(Query::NumberRows const& number, std::vector<Relation>& inputs) {
+    Query::Sort by;
+    std::vector<Expression> partition;
+    for (auto const& value : number.partition) {
+      by.keys.push_back({value});
+      partition.push_back(typed_expression(value, inputs[0].schema));
+    }
+    by.keys.insert(by.keys.end(), number.keys.begin(), number.keys.end());
+    auto result = run(by, inputs);
+    result.is_ordered = false;
+    std::vector<Row> before;  // values of the partition of the row before
+    expr::Cell cell;
+    for (auto& row : result.rows) {
+      Row values;
+      for (auto const& expression : partition) values.push_back(Interpreter(row).value(expression));
+      bool is_same = !before.empty();
+      for (std::size_t p = 0; is_same && p < partition.size(); ++p)
+        is_same = order_with_nulls(partition[p].type, before[0][p], values[p]) == 0;
+      cell.integer = is_same ? cell.integer + 1 : 1;
+      row.push_back(cell);
+      before.assign(1, std::move(values));
+    }
+    result.schema.push_back({number.name, {TypeId::int64}, true});
+    return result;
+  }
+
   Relation run(Query::Limit const& limit, std::vector<Relation>& inputs) {
     auto& rows = inputs[0].rows;
     auto const begin = std::min<std::uint64_t>(limit.offset, rows.size());

@@ -187,8 +187,8 @@ TEST(SubstraitPlans, RefusalsNameWhatIsUnknown) {
             "the plan calls a function that it does not declare: 3");
   EXPECT_EQ(refused(filter_of(read_t(), field_reference(2))),
             "an expression of the plan refers to one of 2 fields by its position: 2");
-  EXPECT_EQ(refused(filter_of(read_t(), field(5, ""))),
-            "queries do not have this expression of Substrait: window function");
+  EXPECT_EQ(refused(filter_of(read_t(), field(13, ""))), "queries do not have this expression of Substrait: nested");
+  EXPECT_EQ(refused(filter_of(read_t(), field(5, ""))), "the plan calls a function that it does not declare: 0");
   EXPECT_EQ(refused(filter_of(read_t(), literal_of(field(30, "")))),
             "queries have no constants of this field of Substrait's literals: 30");
   EXPECT_EQ(refused(field(RelField::set, field(SetField::inputs, read_t()) + number_field(SetField::op, 1))),
