@@ -10,14 +10,13 @@ GROUP_BYS = {
     "g5": "select id6, sum(v1) as v1, sum(v2) as v2, sum(v3) as v3 from x group by id6",
     "g6": "select id4, id5, median(v3) as median_v3, stddev(v3) as sd_v3 from x group by id4, id5",
     "g7": "select id3, max(v1) - min(v2) as range_v1_v2 from x group by id3",
-    # The two largest different values, without a window: the largest, and the largest below it.
     "g8": """
-        select id6, max(v3) as largest2_v3 from x group by id6
-        union all
-        select x.id6, max(x.v3) as largest2_v3
-        from x join (select id6, max(v3) as largest from x group by id6) as groups on x.id6 = groups.id6
-        where x.v3 < largest
-        group by x.id6""",
+        select id6, largest2_v3
+        from (
+            select id6, v3 as largest2_v3, row_number() over (partition by id6 order by v3 desc) as order_v3
+            from x
+            where v3 is not null) as sub_query
+        where order_v3 <= 2""",
     "g9": "select id2, id4, pow(corr(v1, v2), 2) as r2 from x group by id2, id4",
     "g10": """
         select id1, id2, id3, id4, id5, id6, sum(v3) as v3, count(*) as count
