@@ -113,6 +113,24 @@ struct Node {
   std::vector<Node> inputs;
 };
 
+/// The columns of a result in the types that the query has: strings that breakers were given as views are copied.
+Result<Table> in_types_of(Schema const& wanted, Table table, Control const& control) {
+  BoundProject columns;
+  bool is_same = true;
+  for (std::size_t c = 0; c < wanted.size(); ++c) {
+    columns.columns.emplace_back(c);
+    if (!is_view(table.schema()[c].type) || is_view(wanted[c].type)) continue;
+    columns.columns.back() = expr::column(c, wanted[c].type, wanted[c].name);
+    is_same = false;
+  }
+  if (is_same) return table;
+  pipeline::PipelineOptions options;
+  options.control = control;
+  pipeline::Pipeline copied(std::move(table), std::move(options));
+  GARUDA_TRY(copied.project(columns.columns));
+  return copied.run(column_names(wanted.size()), std::nullopt);
+}
+
 /// Runs the operators of one query: pipelines from breaker to breaker, those that feed one before it.
 class QueryRunner {
  public:
@@ -281,7 +299,13 @@ class QueryRunner {
   Result<Ran> run_union(Bound const& query) {
     GARUDA_TRY_ASSIGN(auto inputs, run_inputs(query));
     std::vector<Table> tables;
-    for (auto& ran : inputs) tables.push_back(std::move(ran.table));
+    for (auto& ran : inputs) {
+      // Breakers and pipelines give strings in forms of their own.
+      GARUDA_TRY_ASSIGN(auto table, run_.arena.execute([&] {
+        return in_types_of(query.schema, std::move(ran.table), options_.control);
+      }));
+      tables.push_back(std::move(table));
+    }
     return run_breaker(query, std::move(inputs), [&]() -> Result<Table> { return pipeline::append_rows(tables); });
   }
 
@@ -337,24 +361,6 @@ class QueryRunner {
   contract::DeviceSet& devices_;
   run::QueryRun& run_;
 };
-
-/// The columns of a result in the types that the query has: strings that breakers were given as views are copied.
-Result<Table> in_types_of(Schema const& wanted, Table table, Control const& control) {
-  BoundProject columns;
-  bool is_same = true;
-  for (std::size_t c = 0; c < wanted.size(); ++c) {
-    columns.columns.emplace_back(c);
-    if (!is_view(table.schema()[c].type) || is_view(wanted[c].type)) continue;
-    columns.columns.back() = expr::column(c, wanted[c].type, wanted[c].name);
-    is_same = false;
-  }
-  if (is_same) return table;
-  pipeline::PipelineOptions options;
-  options.control = control;
-  pipeline::Pipeline copied(std::move(table), std::move(options));
-  GARUDA_TRY(copied.project(columns.columns));
-  return copied.run(column_names(wanted.size()), std::nullopt);
-}
 
 /// The rows of a query that has run.
 class FinishedQuery final : public QueryResult {
