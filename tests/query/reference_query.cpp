@@ -85,7 +85,9 @@ class Runner {
   Relation run(Query const& query) {
     std::vector<Relation> inputs;
     for (auto const& input : query.node().inputs) inputs.push_back(run(input));
-    return std::visit([&](auto const& operation) { return run(operation, inputs); }, query.node().operation);
+    auto result = std::visit([&](auto const& operation) { return run(operation, inputs); }, query.node().operation);
+    if (!has_rows_) result.rows.clear();  // a group-by without keys has one, whatever feeds it
+    return result;
   }
 
  private:
