@@ -126,7 +126,7 @@ Result<void> ProbeStep::probe_piece(Chunk const& chunk, keys::EncodedKeys const&
   if (marks.empty()) return {};
   GARUDA_TRY_ASSIGN(auto const bits, kernel->mark(Side::left));
   for (std::uint64_t word = 0; word < words.num_rows; ++word)
-    marks[static_cast<std::size_t>(position_of(words, word))] |= bits[word / 64] >> word % 64 & 1;
+    if ((bits[word / 64] >> word % 64 & 1) != 0) marks[static_cast<std::size_t>(position_of(words, word))] = 1;
   return {};
 }
 
