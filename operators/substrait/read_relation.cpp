@@ -320,6 +320,8 @@ Result<Relation> read_body(RelField field, Message const& body, PlanContext& con
     case RelField::sort:
       return read_sort(body, context);
     case RelField::join:
+      if (!body.has(JoinField::type)) return fail(ErrorCode::usage, "a join of the plan says no type");
+      return read_join(body, context);
     case RelField::cross:
       return read_join(body, context);
     case RelField::project:

@@ -150,6 +150,7 @@ TEST(SubstraitPlans, JoinsSplitTheirExpression) {
   EXPECT_EQ(rows_of(plan_of(typed_join(JoinType::right_semi), {"a", "b"}, functions)), (Rows{{"4", "20"}}));
   EXPECT_EQ(error_of(plan_of(field(RelField::join, join + number_field(JoinField::type, 7)), {"a", "b"}, functions)),
             "queries do not have this type of join: 7");
+  EXPECT_EQ(error_of(plan_of(field(RelField::join, join), {"a", "b"}, functions)), "a join of the plan says no type");
 }
 
 TEST(SubstraitPlans, ValuesAreLookedUpInSubqueriesWithNulls) {
