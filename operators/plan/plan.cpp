@@ -26,8 +26,12 @@ std::string line_of(Candidate const& candidate) {
 std::string tree_of(Plan const& plan, std::size_t depth = 0) {
   auto text = fmt::format("{:<12}{:{}}{} on {}", depth == 0 ? "plan" : "", "", 2 * depth, plan.operation, plan.device);
   if (!plan.choices.empty()) text += fmt::format(": {}", plan.choices);
-  if (plan.estimated_rows > 0) text += fmt::format("; about {:.0f} rows", plan.estimated_rows);
-  if (plan.estimated_ns > 0) text += fmt::format(", {}", milliseconds(plan.estimated_ns));
+  if (plan.rows)
+    text += fmt::format("; {} rows in {}", *plan.rows, milliseconds(static_cast<double>(plan.ns)));
+  else if (plan.estimated_rows > 0)
+    text += fmt::format("; about {:.0f} rows", plan.estimated_rows);
+  if (plan.estimated_ns > 0)
+    text += fmt::format(", {}{}", plan.rows ? "estimated " : "", milliseconds(plan.estimated_ns));
   text += '\n';
   for (auto const& input : plan.inputs) text += tree_of(input, depth + 1);
   return text;
@@ -41,6 +45,10 @@ nlohmann::ordered_json json_tree_of(Plan const& plan) {
     json["estimated_ns"] = plan.estimated_ns;
   }
   json["estimated_rows"] = plan.estimated_rows;
+  if (plan.rows) {
+    json["rows"] = *plan.rows;
+    json["ns"] = plan.ns;
+  }
   json["inputs"] = nlohmann::ordered_json::array();
   for (auto const& input : plan.inputs) json["inputs"].push_back(json_tree_of(input));
   return json;

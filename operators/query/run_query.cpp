@@ -10,6 +10,7 @@
 #include <variant>
 #include <vector>
 
+#include "core/stopwatch.hpp"
 #include "expr/sides.hpp"
 #include "operators/contract/join_kind.hpp"
 #include "operators/group_by/group_by.hpp"
@@ -98,6 +99,21 @@ Plan node_of(Bound const& query) {
   return plan;
 }
 
+/// Says what an operator has given, and the time that it took alone.
+void set_rows(Plan& plan, std::uint64_t rows, std::uint64_t ns) {
+  plan.rows = rows;
+  plan.ns = ns;
+  plan.estimated_rows = static_cast<double>(rows);
+}
+
+/// The rows of all tables that a query has read.
+std::uint64_t rows_read(Plan const& plan) {
+  if (plan.inputs.empty()) return plan.rows.value_or(0);
+  std::uint64_t rows = 0;
+  for (auto const& input : plan.inputs) rows += rows_read(input);
+  return rows;
+}
+
 Plan plan_of(Bound const& query) {
   auto plan = node_of(query);
   if (auto const* const scan = std::get_if<BoundScan>(&query.operation))
@@ -177,10 +193,10 @@ class QueryRunner {
   Plan plan_of(Node node, pipeline::Pipeline const& made) {
     for (auto& input : node.inputs) node.plan.inputs.push_back(plan_of(std::move(input), made));
     if (node.step) {
-      node.plan.estimated_rows = static_cast<double>(made.rows_of(*node.step));
+      set_rows(node.plan, made.rows_of(*node.step), made.ns_of(*node.step));
       run_.recorder.add_phase(node.plan.operation, made.ns_of(*node.step), 0, made.rows_of(*node.step));
-    } else if (!node.plan.inputs.empty() && node.plan.estimated_rows == 0) {
-      node.plan.estimated_rows = node.plan.inputs[0].estimated_rows;
+    } else if (!node.plan.inputs.empty() && !node.plan.rows) {
+      set_rows(node.plan, node.plan.inputs[0].rows.value_or(0), 0);
     }
     return std::move(node.plan);
   }
@@ -191,7 +207,7 @@ class QueryRunner {
     Node node{node_of(query), std::nullopt, {}};
     if (auto const* const scan = std::get_if<BoundScan>(&operation)) {
       made = std::make_unique<pipeline::Pipeline>(scan->table, pipeline_options());
-      node.plan.estimated_rows = static_cast<double>(scan->table.num_rows());
+      set_rows(node.plan, static_cast<std::uint64_t>(scan->table.num_rows()), 0);
       return node;
     }
     if (auto const* const join = std::get_if<BoundJoin>(&operation); join != nullptr && can_probe(*join)) {
@@ -255,8 +271,9 @@ class QueryRunner {
     auto plan = node_of(query);
     auto const operation = plan.operation;  // the plan moves before the timer ends
     run::PhaseTimer const timer(run_.recorder, operation);
+    Stopwatch const watch;
     GARUDA_TRY_ASSIGN(auto table, run_.arena.execute([&] { return body(); }));
-    plan.estimated_rows = static_cast<double>(table.num_rows());
+    set_rows(plan, static_cast<std::uint64_t>(table.num_rows()), watch.elapsed_ns());
     for (auto& input : inputs) plan.inputs.push_back(std::move(input.plan));
     return Ran{std::move(table), std::move(plan)};
   }
@@ -316,6 +333,7 @@ class QueryRunner {
     plan.inputs.clear();
     for (auto& input : inputs) plan.inputs.push_back(std::move(input.plan));
     auto const stats = result.stats();
+    set_rows(plan, static_cast<std::uint64_t>(table.num_rows()), stats.total_ns);
     for (auto const& phase : stats.phases) run_.recorder.add_phase(phase.name, phase.ns, phase.bytes, phase.items);
     for (auto const& [name, value] : stats.counters) run_.recorder.add_counter(name, value);
     return Ran{with_positions(std::move(table)), std::move(plan)};
@@ -399,6 +417,7 @@ Result<std::unique_ptr<QueryResult>> run_query(Query const& query, QueryOptions 
   auto schema = ran.table.schema();
   for (std::size_t c = 0; c < schema.size(); ++c) schema[c].name = wanted[c].name;
   auto stats = run.stats(ran.plan);
+  stats.rows = rows_read(ran.plan);
   stats.rows_out = static_cast<std::uint64_t>(ran.table.num_rows());
   Table table(std::move(schema), {ran.table.batches().begin(), ran.table.batches().end()});
   return std::make_unique<FinishedQuery>(std::move(table), std::move(ran.plan), std::move(stats));

@@ -178,7 +178,7 @@ def rows_text(table: Table, most_rows: int, most_width: int) -> str:
 
 def _stats_text(stats: Stats) -> str:
     lines = [f"path   {stats['path']} on {stats['device']}"]
-    lines.append(f"rows   {stats['rows_out']} out")
+    lines.append(f"rows   {stats['rows']} in, {stats['rows_out']} out")
     lines.append(f"time   {stats['total_ns'] / 1e6:.3f} ms")
     lines += [f"{phase['name']:<16}{phase['ns'] / 1e6:>14.3f} ms" for phase in stats["phases"]]
     lines += [f"{name:<16}{value:>14}" for name, value in stats["counters"].items()]

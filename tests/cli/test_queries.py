@@ -139,7 +139,7 @@ def test_statistics_and_explanation(files):
     plan = write_plan(files, QUERIES[3], orders(3000))
     done = files.run("run", plan, "--tables", "tables", "--stats", "--path=cpu")
     assert done.returncode == 0, done.stderr
-    assert "5 out" in done.stderr
+    assert "3015 in, 5 out" in done.stderr
     explained = files.run("explain", "run", plan, "--tables", "tables")
     assert explained.returncode == 0, explained.stderr
     for operator in ("join", "group-by", "sort"):

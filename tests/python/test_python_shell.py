@@ -148,6 +148,9 @@ def test_a_caret_is_under_the_place(folder: pathlib.Path, capsys: pytest.Capture
     lines = err.splitlines()
     assert code == USAGE
     assert lines[-2:] == ["  citi from orders", "  ^"]
+    code, _, err = called(capsys, "select * from\n orders join nowhere using (id)", "--tables=tables")
+    assert code == USAGE
+    assert err.splitlines()[-2:] == [" orders join nowhere using (id)", "             ^"]
     code, _, err = called(capsys, "select id frm orders x", "--tables=tables")
     assert code == USAGE
     assert err.splitlines()[-2] == "select id frm orders x" and err.splitlines()[-1].strip() == "^"
@@ -162,7 +165,7 @@ def test_plans_and_statistics(folder: pathlib.Path, capsys: pytest.CaptureFixtur
     code, out, err = called(capsys, query, "--tables=tables", "--stats=json", "--path=cpu")
     assert code == DONE and json.loads(err)["rows_out"] == 3 and "3 rows" in out
     code, out, err = called(capsys, query, "--tables=tables", "--stats", "--explain", "--path=cpu")
-    assert code == DONE and "group-by on" in out and "3 out" in err
+    assert code == DONE and "group-by on" in out and "; 3 rows in " in out and "100 in, 3 out" in err
 
 
 def test_strict(folder: pathlib.Path, capsys: pytest.CaptureFixture[str]) -> None:
