@@ -184,3 +184,16 @@ def assert_same_rows(actual: pa.Table, expected: pa.Table, ordered: bool = False
         assert actual_rows == expected_rows
     else:
         assert collections.Counter(actual_rows) == collections.Counter(expected_rows)
+
+
+def assert_as_duckdb(found: pa.Table, query: str, given: dict[str, pa.Table]) -> None:
+    """Compares the rows of a query with DuckDB's, in their order where the query has one."""
+    with duckdb.connect() as database:
+        for name, table in given.items():
+            database.register(name, table)
+        expected = database.sql(query).to_arrow_table()
+    assert found.column_names == expected.column_names
+    rows, wanted = ([tuple(row.values()) for row in table.to_pylist()] for table in (found, expected))
+    if "order by" not in query:
+        rows, wanted = sorted(rows, key=str), sorted(wanted, key=str)
+    assert rows == wanted

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import decimal
 
-import duckdb
 import pyarrow as pa
 import pytest
 import tables
@@ -104,16 +103,7 @@ def files(garuda: Garuda) -> Garuda:
 
 @pytest.mark.parametrize("query", PLANS)
 def test_plans_of_substrait_python(files, query):
-    found = run(files, PLANS[query]().to_plan())
-    with duckdb.connect() as database:
-        database.register("n", N)
-        database.register("p", P)
-        expected = database.sql(query).to_arrow_table()
-    assert found.column_names == expected.column_names
-    rows, wanted = ([tuple(row.values()) for row in table.to_pylist()] for table in (found, expected))
-    if "order by" not in query:
-        rows, wanted = sorted(rows, key=str), sorted(wanted, key=str)
-    assert rows == wanted
+    tables.assert_as_duckdb(run(files, PLANS[query]().to_plan()), query, {"n": N, "p": P})
 
 
 def refused(files: Garuda, plan: Plan, status: int = USAGE) -> str:

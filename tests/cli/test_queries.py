@@ -6,7 +6,6 @@ import decimal
 import json
 import random
 
-import duckdb
 import pyarrow as pa
 import pytest
 import tables
@@ -64,18 +63,6 @@ def write_plan(garuda: Garuda, query: str, o: pa.Table, name: str = "plan.substr
     return name
 
 
-def assert_as_duckdb(found: pa.Table, query: str, o: pa.Table) -> None:
-    with duckdb.connect() as database:
-        database.register("o", o)
-        database.register("c", CUSTOMERS)
-        expected = database.sql(query).to_arrow_table()
-    assert found.column_names == expected.column_names
-    rows, wanted = ([tuple(row.values()) for row in table.to_pylist()] for table in (found, expected))
-    if "order by" not in query:
-        rows, wanted = sorted(rows, key=str), sorted(wanted, key=str)
-    assert rows == wanted
-
-
 @pytest.mark.parametrize("query", QUERIES)
 def test_rows_are_duckdbs(files, query):
     o = orders(3000)
@@ -83,7 +70,7 @@ def test_rows_are_duckdbs(files, query):
     for threads in (1, 2):
         done = files.run("run", plan, "--tables", "tables", "-o", "out.parquet", "--path=cpu", "--threads", threads)
         assert done.returncode == 0, done.stderr
-        assert_as_duckdb(tables.read(files.folder / "out.parquet"), query, o)
+        tables.assert_as_duckdb(tables.read(files.folder / "out.parquet"), query, {"o": o, "c": CUSTOMERS})
 
 
 @pytest.mark.parametrize("form", ["parquet", "arrow", "csv"])
@@ -102,7 +89,7 @@ def test_formats_and_sizes(garuda, form, rows):
         plan = write_plan(garuda, query, o)
         done = garuda.run("run", plan, "--table", f"o=o.{form}", "--tables", "tables", "-o", "out.arrow")
         assert done.returncode == 0, done.stderr
-        assert_as_duckdb(tables.read(garuda.folder / "out.arrow"), query, o)
+        tables.assert_as_duckdb(tables.read(garuda.folder / "out.arrow"), query, {"o": o, "c": CUSTOMERS})
 
 
 def test_only_columns_that_the_plan_reads_are_read(files):
@@ -132,7 +119,7 @@ def test_on_every_path(join_on_each):
     plan = write_plan(join_on_each, query, o)
     done = join_on_each.run("run", plan, "--tables", ".", "-o", "out.parquet")
     assert done.returncode == 0, done.stderr
-    assert_as_duckdb(tables.read(join_on_each.folder / "out.parquet"), query, o)
+    tables.assert_as_duckdb(tables.read(join_on_each.folder / "out.parquet"), query, {"o": o, "c": CUSTOMERS})
 
 
 def test_statistics_and_explanation(files):
