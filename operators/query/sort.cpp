@@ -5,12 +5,12 @@
 
 #include <algorithm>
 #include <memory>
-#include <new>
 #include <utility>
 #include <variant>
 #include <vector>
 
 #include "core/parallel_blocks.hpp"
+#include "core/shortage.hpp"
 #include "keys/codes/key_types.hpp"
 #include "keys/order/order_words.hpp"
 #include "operators/pipeline/rows.hpp"
@@ -128,7 +128,7 @@ Table with_numbers(TableView table, std::shared_ptr<std::vector<std::int64_t> co
 
 Result<Table> number_rows(TableView table, std::span<SortColumn const> columns, std::size_t num_partition,
                           Control const& control) {
-  try {
+  return or_out_of_memory("the numbers of a query's rows", [&]() -> Result<Table> {
     GARUDA_TRY_ASSIGN(auto const words, SortWords::create(table, columns, control));
     GARUDA_TRY_ASSIGN(auto const ids, sorted_ids(words, words.rows(), control));
     auto numbers = std::make_shared<std::vector<std::int64_t>>(ids.size());
@@ -141,21 +141,17 @@ Result<Table> number_rows(TableView table, std::span<SortColumn const> columns, 
       (*numbers)[row] = number;
     }
     return with_numbers(table, std::move(numbers));
-  } catch (std::bad_alloc const&) {
-    return fail(ErrorCode::out_of_memory, "no memory to number the rows of a query");
-  }
+  });
 }
 
 Result<Table> sort_rows(TableView table, std::span<SortColumn const> columns, std::optional<std::uint64_t> rows,
                         Control const& control) {
-  try {
+  return or_out_of_memory("the order of a query's rows", [&]() -> Result<Table> {
     GARUDA_TRY_ASSIGN(auto const words, SortWords::create(table, columns, control));
     auto const wanted = std::min(rows.value_or(words.rows()), words.rows());
     GARUDA_TRY_ASSIGN(auto const ids, sorted_ids(words, wanted, control));
     return pipeline::gather_rows(table, {&ids, 1}, control);
-  } catch (std::bad_alloc const&) {
-    return fail(ErrorCode::out_of_memory, "no memory to sort the rows of a query");
-  }
+  });
 }
 
 }  // namespace garuda::query
