@@ -92,7 +92,7 @@ class Pipeline {
     std::int64_t begin = 0;
     std::uint64_t rows = 0;
   };
-  /// What is known of a step once all steps are.
+  /// A step's columns to read, known once all steps are, and its counts.
   struct Stage {
     Loader loader;
     std::atomic<std::uint64_t> rows{0};
@@ -106,10 +106,8 @@ class Pipeline {
   };
   class Prefix;
 
-  Slot slot_of(std::size_t column) const { return visible_[column]; }
   expr::Expression over_slots(expr::Expression expression) const;
   Result<expr::Expression> with_dictionary_parts(expr::Expression expression);
-  bool reads_source_alone(expr::Expression const& expression) const;
 
   Result<void> prepare(StringForm strings);
   Live live_behind(std::size_t step, std::vector<bool> const& read) const;
@@ -129,7 +127,6 @@ class Pipeline {
   TableView source_;
   PipelineOptions options_;
   std::vector<std::unique_ptr<Table>> kept_;
-  std::vector<std::shared_ptr<void const>> sides_;  ///< build sides, which steps refer to
   Columns columns_;
   std::vector<Slot> visible_;  ///< slots of the columns that the last step gives
   bool is_range_ = true;       ///< so far, chunks hold the source's rows as ranges

@@ -25,7 +25,7 @@ struct Estimate {
 /// Rows of a table that stand for all: about 2,048 of them, from places that are spread over it.
 Result<Estimate> sample_table(TableView table, std::span<std::size_t const> columns, Control const& control);
 
-/// What is left of `input` behind a filter or a projection. Errors: those of the operator, which a run would have, too.
+/// The rows of `input` behind a filter or a projection. Errors: those of the operator on the sample.
 Result<Estimate> estimate_filter(BoundFilter const& filter, Estimate const& input, Control const& control);
 Result<Estimate> estimate_project(BoundProject const& project, Estimate const& input, Control const& control);
 

@@ -25,7 +25,7 @@ using reference::Failures;
 using Cells = std::vector<reference::Cell>;
 using testing::RandomQuery;
 
-/// What the reference says of a query.
+/// The reference's answer to a query.
 struct Expected {
   Schema schema;
   std::vector<Cells> rows;
