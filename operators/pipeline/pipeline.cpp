@@ -109,6 +109,7 @@ Result<void> Pipeline::probe(Probe const& probe, contract::DeviceSet& devices) {
     spec.keys.push_back(visible_[builds_right ? left : right]);
     probe_fields.push_back(columns_.slots[spec.keys.back()].field);
   }
+  auto const build_key_at = build_keys;
   JoinBuildOptions options{probe.nulls_equal, options_.threads, options_.memory_limit_bytes, 0, options_.control};
   join::JoinBuildState state(probe.build, std::move(names), std::move(build_keys), std::move(options), devices);
   GARUDA_TRY_ASSIGN(spec.side, state.side_for(probe_fields, options_.control));
@@ -125,6 +126,10 @@ Result<void> Pipeline::probe(Probe const& probe, contract::DeviceSet& devices) {
   auto const& lefts = builds_right ? visible_ : build_slots;
   auto const& rights = builds_right ? build_slots : visible_;
   spec.probe_rows = parts.rows(other_side(build));
+  bool const can_leave_out = !parts.gives_unmatched(other_side(build)) && !probe.nulls_equal;
+  for (std::size_t k = 0; k < spec.keys.size() && can_leave_out && spec.misses == nullptr; ++k)
+    if (KeyFilter::is_for(probe.build.schema()[build_key_at[k]].type, probe_fields[k].type))
+      spec.misses = std::make_unique<MissFilter>(probe.build, build_key_at[k], spec.keys[k]);
   spec.build_rows = parts.rows(build);
   spec.pairs = parts.pairs;
   spec.num_build_rows = static_cast<std::uint64_t>(probe.build.num_rows());

@@ -94,6 +94,9 @@ void ProbeStep::set_live(Live live) {
   live_ = std::move(live);
   live_.origins[spec_.build_origin] = false;  // its rows are given here
   tested_live_.origins.assign(columns_.num_origins, false);
+  arriving_ = {reads(), live_.origins};
+  for (auto const slot : live_.slots)
+    if (std::ranges::find(arriving_.slots, slot) == arriving_.slots.end()) arriving_.slots.push_back(slot);
 }
 
 std::vector<Slot> ProbeStep::reads() const {
@@ -104,35 +107,53 @@ std::vector<Slot> ProbeStep::reads() const {
 }
 
 Result<void> ProbeStep::push(Chunk chunk, std::size_t lane, Next const& next) const {
+  if (spec_.misses == nullptr) return probe_rows(std::move(chunk), lane, next);
+  GARUDA_TRY_ASSIGN(auto const passing, spec_.misses->passing(chunk));
+  if (!passing || passing->size() == chunk.num_rows) return probe_rows(std::move(chunk), lane, next);
+  if (passing->empty()) return {};
+  GARUDA_TRY_ASSIGN(auto taken, take(chunk, *passing, arriving_));
+  return probe_rows(std::move(taken), lane, next);
+}
+
+Result<void> ProbeStep::probe_rows(Chunk chunk, std::size_t lane, Next const& next) const {
   auto const table = table_of(chunk, spec_.keys);
   std::vector<std::size_t> all(spec_.keys.size());
   std::iota(all.begin(), all.end(), 0);
   GARUDA_TRY_ASSIGN(auto const keys, spec_.side->keys->encode({table.view(), all}, spec_.control));
   Marks marks(is_marked(spec_.probe_rows) ? chunk.num_rows : 0);
-  for (std::size_t piece = 0; piece < pieces_.size(); ++piece)
-    GARUDA_TRY(probe_piece(chunk, keys.left, piece, lane, marks, next));
+  std::uint64_t matched = 0;
+  for (std::size_t piece = 0; piece < pieces_.size(); ++piece) {
+    GARUDA_TRY_ASSIGN(auto const count, probe_piece(chunk, keys.left, piece, lane, marks, next));
+    matched += count;
+  }
+  if (spec_.misses != nullptr) spec_.misses->add_probed(chunk.num_rows, matched);
   if (!is_marked(spec_.probe_rows)) return {};
   return give_probe_rows(std::move(chunk), marks, next);
 }
 
-Result<void> ProbeStep::probe_piece(Chunk const& chunk, keys::EncodedKeys const& words, std::size_t piece,
-                                    std::size_t lane, Marks& marks, Next const& next) const {
-  if (words.num_rows == 0 || pieces_[piece].size() == 0) return {};
+Result<std::uint64_t> ProbeStep::probe_piece(Chunk const& chunk, keys::EncodedKeys const& words, std::size_t piece,
+                                             std::size_t lane, Marks& marks, Next const& next) const {
+  if (words.num_rows == 0 || pieces_[piece].size() == 0) return 0;
   contract::JoinSlice const slice{span_of(words), pieces_[piece], partition::shared_low_bits(spec_.side->digit),
                                   Side::right};
   GARUDA_TRY_ASSIGN(auto const kernel, backend_->begin(slice, static_cast<std::uint32_t>(lane)));
   if (spec_.pairs || spec_.where != nullptr) return give_pairs(chunk, words, *kernel, piece_rows_[piece], marks, next);
   if (build_marks_ != nullptr) GARUDA_TRY(kernel->add_marks(Side::right, *build_marks_, piece_rows_[piece]));
-  if (marks.empty()) return {};
+  std::uint64_t matched = 0;
+  if (marks.empty()) return matched;
   GARUDA_TRY_ASSIGN(auto const bits, kernel->mark(Side::left));
-  for (std::uint64_t word = 0; word < words.num_rows; ++word)
-    if ((bits[word / 64] >> word % 64 & 1) != 0) marks[static_cast<std::size_t>(position_of(words, word))] = 1;
-  return {};
+  for (std::uint64_t word = 0; word < words.num_rows; ++word) {
+    if ((bits[word / 64] >> word % 64 & 1) == 0) continue;
+    marks[static_cast<std::size_t>(position_of(words, word))] = 1;
+    ++matched;
+  }
+  return matched;
 }
 
 /// `first`: of the words of the kernel's piece.
-Result<void> ProbeStep::give_pairs(Chunk const& chunk, keys::EncodedKeys const& words, contract::JoinKernel& kernel,
-                                   std::uint64_t first, Marks& marks, Next const& next) const {
+Result<std::uint64_t> ProbeStep::give_pairs(Chunk const& chunk, keys::EncodedKeys const& words,
+                                            contract::JoinKernel& kernel, std::uint64_t first, Marks& marks,
+                                            Next const& next) const {
   GARUDA_TRY_ASSIGN(auto const count, kernel.count());
   Matches matches;
   if (auto const found = kernel.unique_matches(); !found.empty()) {
@@ -147,7 +168,10 @@ Result<void> ProbeStep::give_pairs(Chunk const& chunk, keys::EncodedKeys const& 
     }
     matches.probe.resize(count);
     matches.build.resize(count);
-    if (count <= kWindowRows) return give_window(chunk, std::move(matches), marks, next);
+    if (count <= kWindowRows) {
+      GARUDA_TRY(give_window(chunk, std::move(matches), marks, next));
+      return count;
+    }
   }
   UnsetVector<contract::RowPair> pairs;
   for (std::uint64_t begin = 0; begin < count; begin += kWindowRows) {
@@ -162,7 +186,7 @@ Result<void> ProbeStep::give_pairs(Chunk const& chunk, keys::EncodedKeys const& 
     }
     GARUDA_TRY(give_window(chunk, matches, marks, next));
   }
-  return {};
+  return count;
 }
 
 Result<void> ProbeStep::give_window(Chunk const& chunk, Matches matches, Marks& marks, Next const& next) const {

@@ -14,6 +14,7 @@
 #include "operators/contract/join_kind.hpp"
 #include "operators/contract/row_marks.hpp"
 #include "operators/contract/stats_sink.hpp"
+#include "operators/pipeline/key_filter.hpp"
 #include "operators/pipeline/step.hpp"
 #include "operators/resolve/built_side.hpp"
 
@@ -22,7 +23,8 @@ namespace garuda::pipeline {
 /// A join of the rows of a pipeline, the probe side, with a build side that is there.
 struct ProbeSpec {
   std::shared_ptr<resolve::BuiltSide const> side;
-  std::vector<Slot> keys;  ///< of the probe side, in the order of the build side's
+  std::vector<Slot> keys;              ///< of the probe side, in the order of the build side's
+  std::unique_ptr<MissFilter> misses;  ///< nullptr: rows of the probe side without a match are wanted, or not tested
   contract::SideRows probe_rows = contract::SideRows::none;
   contract::SideRows build_rows = contract::SideRows::none;
   bool pairs = true;
@@ -58,10 +60,12 @@ class ProbeStep final : public Step {
   using Marks = std::vector<std::uint8_t>;
 
   static bool is_marked(contract::SideRows rows) noexcept { return rows != contract::SideRows::none; }
-  Result<void> probe_piece(Chunk const& chunk, keys::EncodedKeys const& words, std::size_t piece, std::size_t lane,
-                           Marks& marks, Next const& next) const;
-  Result<void> give_pairs(Chunk const& chunk, keys::EncodedKeys const& words, contract::JoinKernel& kernel,
-                          std::uint64_t first, Marks& marks, Next const& next) const;
+  /// These two return the number of matches, or 0 where they are not counted.
+  Result<std::uint64_t> probe_piece(Chunk const& chunk, keys::EncodedKeys const& words, std::size_t piece,
+                                    std::size_t lane, Marks& marks, Next const& next) const;
+  Result<std::uint64_t> give_pairs(Chunk const& chunk, keys::EncodedKeys const& words, contract::JoinKernel& kernel,
+                                   std::uint64_t first, Marks& marks, Next const& next) const;
+  Result<void> probe_rows(Chunk chunk, std::size_t lane, Next const& next) const;
   Result<void> give_window(Chunk const& chunk, Matches matches, Marks& marks, Next const& next) const;
   Result<Matches> tested(Chunk const& chunk, Matches matches) const;
   Result<Chunk> paired(Chunk const& chunk, Matches const& matches, Live const& live) const;
@@ -71,6 +75,7 @@ class ProbeStep final : public Step {
   ProbeSpec spec_;
   Columns const& columns_;
   Live live_;
+  Live arriving_;                 ///< columns and origins of chunks that this step or one behind it reads
   Live tested_live_;              ///< of pairs that the condition is tested on
   std::optional<Loader> tested_;  ///< reads the condition's columns of the build side
   std::vector<contract::KeySpan> pieces_;
