@@ -123,9 +123,26 @@ Vector ColumnReader::read(std::uint64_t begin, std::size_t count) {
     if (has_nulls) result.valid = valid_.data();
     if (!has_nulls && result.valid != nullptr)
       std::fill_n(valid_.begin() + static_cast<std::ptrdiff_t>(done), part, std::uint8_t{1});
-    read_part(array, static_cast<std::int64_t>(row), done, part);
+    read_part(array, done, part, [row](std::size_t i) { return static_cast<std::int64_t>(row + i); });
     done += part;
   }
+  return result;
+}
+
+Vector ColumnReader::read(std::uint64_t begin, std::span<std::uint16_t const> rows) {
+  Vector result{kind_, false, values_.data(), nullptr};
+  if (rows.empty()) return result;
+  auto const batch = batch_of(begin);
+  auto const& array = table_.batch(batch).columns[column_];
+  auto const row_at = [&, row = begin - first_rows_[batch]](std::size_t i) {
+    return static_cast<std::int64_t>(row + rows[i]);
+  };
+  GARUDA_EXPECTS(rows.size() <= kVectorRows && row_at(rows.size() - 1) < array.length);
+  if (array.validity != nullptr && array.null_count != 0) {
+    for (std::size_t i = 0; i < rows.size(); ++i) valid_[i] = get_bit(array.validity, array.offset + row_at(i)) ? 1 : 0;
+    result.valid = valid_.data();
+  }
+  read_part(array, 0, rows.size(), row_at);
   return result;
 }
 
@@ -140,21 +157,19 @@ bool ColumnReader::read_valid(ArrayView const& array, std::int64_t row, std::siz
   return true;
 }
 
-/// Copies `count` values from `row` of an array on to place `first` of the block.
-void ColumnReader::read_part(ArrayView const& array, std::int64_t row, std::size_t first, std::size_t count) {
+/// Copies `count` values, that of row row_at(i) of an array to place `first` + i of the block.
+template <class RowAt>
+void ColumnReader::read_part(ArrayView const& array, std::size_t first, std::size_t count, RowAt const& row_at) {
   bool const has_dictionary = !positions_.empty();
   auto const& values = has_dictionary ? *array.dictionary : array;
-  auto const begin = array.offset + row;
+  auto const at = [&](std::size_t i) { return array.offset + row_at(i); };
   // A null row has no value to read: its view, or its index, may be anything.
-  auto const is_null = [&](std::size_t i) {
-    return array.validity != nullptr && !get_bit(array.validity, begin + static_cast<std::int64_t>(i));
-  };
+  auto const is_null = [&](std::size_t i) { return array.validity != nullptr && !get_bit(array.validity, at(i)); };
   if (has_dictionary)
     visit_index_type(table_.schema()[column_].type.index, [&]<class Index>(Index*) {
       auto const* const indices = static_cast<std::byte const*>(array.values);
       for (std::size_t i = 0; i < count; ++i)
-        positions_[i] =
-            values.offset + static_cast<std::int64_t>(load<Index>(indices, begin + static_cast<std::int64_t>(i)));
+        positions_[i] = values.offset + static_cast<std::int64_t>(load<Index>(indices, at(i)));
     });
   with_values(values, type_, [&]<class ValueAt>(ValueAt const& value_at) {
     using Value = decltype(value_at(0));
@@ -162,10 +177,9 @@ void ColumnReader::read_part(ArrayView const& array, std::int64_t row, std::size
     if (has_dictionary)
       for (std::size_t i = 0; i < count; ++i) to[i] = is_null(i) ? Value{} : value_at(positions_[i]);
     else if (std::is_same_v<Value, std::string_view> && array.validity != nullptr)
-      for (std::size_t i = 0; i < count; ++i)
-        to[i] = is_null(i) ? Value{} : value_at(begin + static_cast<std::int64_t>(i));
+      for (std::size_t i = 0; i < count; ++i) to[i] = is_null(i) ? Value{} : value_at(at(i));
     else
-      for (std::size_t i = 0; i < count; ++i) to[i] = value_at(begin + static_cast<std::int64_t>(i));
+      for (std::size_t i = 0; i < count; ++i) to[i] = value_at(at(i));
   });
 }
 
@@ -214,6 +228,12 @@ void append_bits(Bitmap& bitmap, std::int64_t first, std::size_t count, BitOf co
 
 ColumnWriter::ColumnWriter(DataType type) : type_(std::move(type)), kind_(kind_of(type_).value_or(Kind::boolean)) {
   GARUDA_EXPECTS(kind_of(type_) && type_.id != TypeId::dictionary);
+}
+
+void ColumnWriter::reserve(std::size_t rows) {
+  auto const width = static_cast<std::size_t>(byte_width(type_));
+  if (kind_ != Kind::bytes || type_.id == TypeId::fixed_size_binary) values_.reserve(values_.size() + rows * width);
+  if (is_view(type_)) slots_.reserve(slots_.size() + rows * sizeof(ValueView));
 }
 
 Result<void> ColumnWriter::append(Vector const& vector, std::size_t count) {

@@ -31,13 +31,17 @@ class ColumnReader {
   /// where the column holds values as vectors do. NaNs of float16 become the canonical one. Values of null rows may be
   /// read, and mean nothing. Requires: begin + count <= num_rows of the table, count <= kVectorRows.
   Vector read(std::uint64_t begin, std::size_t count);
+  /// The rows begin + rows[i] of the table, side by side, as above. Requires: they ascend and lie in one batch, at most
+  /// kVectorRows behind `begin`.
+  Vector read(std::uint64_t begin, std::span<std::uint16_t const> rows);
 
  private:
   ColumnReader(TableView const& table, std::size_t column, DataType type, Kind kind);
 
   std::size_t batch_of(std::uint64_t row);
   bool is_as_vectors(ArrayView const& array) const noexcept;
-  void read_part(ArrayView const& array, std::int64_t row, std::size_t first, std::size_t count);
+  template <class RowAt>
+  void read_part(ArrayView const& array, std::size_t first, std::size_t count, RowAt const& row_at);
   bool read_valid(ArrayView const& array, std::int64_t row, std::size_t first, std::size_t count);
 
   TableView table_;
@@ -65,6 +69,8 @@ class ColumnWriter {
 
   DataType const& type() const noexcept { return type_; }
   std::int64_t length() const noexcept { return length_; }
+  /// Makes room for `rows` more rows, but for bytes of strings.
+  void reserve(std::size_t rows);
   /// Appends the first `count` rows of a vector of the type's kind. Copies bytes of strings.
   /// Errors: limit_exceeded, where the strings of the column are more than 2^31 - 1 bytes and its type has offsets of
   /// 32 bits or views.

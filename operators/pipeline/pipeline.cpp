@@ -70,8 +70,8 @@ Result<expr::Expression> Pipeline::with_dictionary_parts(expr::Expression expres
 
 Result<void> Pipeline::filter(expr::Expression predicate) {
   GARUDA_TRY_ASSIGN(auto expression, with_dictionary_parts(over_slots(std::move(predicate))));
-  GARUDA_TRY_ASSIGN(auto program, SlotProgram::create(std::move(expression), expr::Nulls::false_));
-  steps_.push_back(std::make_unique<FilterStep>(std::move(program)));
+  GARUDA_TRY_ASSIGN(auto made, Predicate::create(expression));
+  steps_.push_back(std::make_unique<FilterStep>(std::move(made)));
   is_range_ = false;
   return {};
 }
@@ -141,7 +141,7 @@ Result<void> Pipeline::probe(Probe const& probe, contract::DeviceSet& devices) {
     expr::visit_columns(where, [&](std::size_t& column) {
       column = column < lefts.size() ? lefts[column] : rights[column - lefts.size()];
     });
-    GARUDA_TRY_ASSIGN(spec.where, SlotProgram::create(std::move(where), expr::Nulls::false_));
+    GARUDA_TRY_ASSIGN(spec.where, Predicate::create(where));
   }
   std::vector<Slot> visible;
   for (auto const column : probe.left_columns) visible.push_back(lefts[column]);

@@ -31,7 +31,7 @@ struct ProbeSpec {
   std::uint64_t num_build_rows = 0;  ///< of the build side's table
   std::size_t build_origin = 0;
   /// A condition of matches beside equal keys, over slots of both sides.
-  std::unique_ptr<SlotProgram> where;
+  std::unique_ptr<Predicate> where;
   std::optional<Slot> mark;  ///< where a side comes with all its rows: the boolean beside them
   std::size_t lanes = 1;
   Control control;

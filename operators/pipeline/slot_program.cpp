@@ -41,48 +41,41 @@ std::unique_ptr<expr::Evaluator> SlotProgram::take_evaluator() const {
   return std::make_unique<expr::Evaluator>(program_);
 }
 
-/// Calls body(first row, vector, count) for the vectors of a chunk.
-template <class Body>
-Result<void> SlotProgram::run(Chunk const& chunk, Body const& body) const {
-  auto const table = table_of(chunk, reads_);
-  std::vector<expr::ColumnReader> readers;
-  for (std::size_t c = 0; c < reads_.size(); ++c) {
-    GARUDA_TRY_ASSIGN(auto reader, expr::ColumnReader::create(table.view(), c));
-    readers.push_back(std::move(reader));
+Result<SlotProgram::Run> SlotProgram::Run::create(SlotProgram const& program, Chunk const& chunk) {
+  Run run(program, table_of(chunk, program.reads_));
+  for (std::size_t c = 0; c < program.reads_.size(); ++c) {
+    GARUDA_TRY_ASSIGN(auto reader, expr::ColumnReader::create(run.table_.view(), c));
+    run.readers_.push_back(std::move(reader));
   }
-  auto evaluator = take_evaluator();
-  for (std::uint64_t begin = 0; begin < chunk.num_rows; begin += expr::kVectorRows) {
-    auto const count = static_cast<std::size_t>(std::min<std::uint64_t>(expr::kVectorRows, chunk.num_rows - begin));
-    for (std::size_t r = 0; r < readers.size(); ++r) evaluator->inputs()[r] = readers[r].read(begin, count);
-    GARUDA_TRY_ASSIGN(auto const vector, evaluator->run(count));
-    GARUDA_TRY(body(begin, vector, count));
-  }
-  std::lock_guard const lock(mutex_);
-  idle_.push_back(std::move(evaluator));
-  return {};
+  run.evaluator_ = program.take_evaluator();
+  return run;
 }
 
-Result<RowNumbers> SlotProgram::passing(Chunk const& chunk) const {
-  RowNumbers rows(chunk.num_rows + 1);
-  auto* to = rows.data();
-  GARUDA_TRY(run(chunk, [&](std::uint64_t begin, expr::Vector const& vector, std::size_t count) -> Result<void> {
-    auto const* const passes = vector.as<std::uint8_t>();
-    // The place behind the last row that passes is written always, and kept where the row passes.
-    for (std::size_t i = 0; i < count; ++i) {
-      *to = static_cast<std::int64_t>(begin + i);
-      to += passes[i * vector.stride()];
-    }
-    return {};
-  }));
-  rows.resize(static_cast<std::size_t>(to - rows.data()));
-  return rows;
+SlotProgram::Run::~Run() {
+  if (evaluator_ == nullptr) return;
+  std::lock_guard const lock(program_->mutex_);
+  program_->idle_.push_back(std::move(evaluator_));
+}
+
+Result<expr::Vector> SlotProgram::Run::values(std::uint64_t begin, std::size_t count) {
+  for (std::size_t r = 0; r < readers_.size(); ++r) evaluator_->inputs()[r] = readers_[r].read(begin, count);
+  return evaluator_->run(count);
+}
+
+Result<expr::Vector> SlotProgram::Run::values(std::uint64_t begin, std::span<std::uint16_t const> rows) {
+  for (std::size_t r = 0; r < readers_.size(); ++r) evaluator_->inputs()[r] = readers_[r].read(begin, rows);
+  return evaluator_->run(rows.size());
 }
 
 Result<expr::WrittenColumn> SlotProgram::values(Chunk const& chunk) const {
   expr::ColumnWriter writer(type_);
-  GARUDA_TRY(run(chunk, [&](std::uint64_t, expr::Vector const& vector, std::size_t count) {
-    return writer.append(vector, count);
-  }));
+  writer.reserve(static_cast<std::size_t>(chunk.num_rows));
+  GARUDA_TRY_ASSIGN(auto run, Run::create(*this, chunk));
+  for (std::uint64_t begin = 0; begin < chunk.num_rows; begin += expr::kVectorRows) {
+    auto const count = static_cast<std::size_t>(std::min<std::uint64_t>(expr::kVectorRows, chunk.num_rows - begin));
+    GARUDA_TRY_ASSIGN(auto const vector, run.values(begin, count));
+    GARUDA_TRY(writer.append(vector, count));
+  }
   return writer.finish();
 }
 

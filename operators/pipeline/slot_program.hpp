@@ -5,6 +5,8 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <span>
+#include <utility>
 #include <vector>
 
 #include "expr/columns.hpp"
@@ -25,24 +27,43 @@ class SlotProgram {
   std::vector<Slot> const& reads() const noexcept { return reads_; }
   DataType const& type() const noexcept { return type_; }
 
-  /// Positions, ascending, of the rows for which a boolean expression is true. Requires: the chunk has the columns.
-  /// Errors: invalid_input, naming an expression that has no value for a row.
-  Result<RowNumbers> passing(Chunk const& chunk) const;
-  /// The values of the expression for all rows. Errors: as above; those of ColumnWriter::append.
+  /// Values of the expression for all rows. Requires: the chunk has the columns.
+  /// Errors: invalid_input, naming an expression that has no value for a row; those of ColumnWriter::append.
   Result<expr::WrittenColumn> values(Chunk const& chunk) const;
+
+  /// The program at work on the rows of one chunk, by one thread.
+  class Run {
+   public:
+    /// Borrows both. Errors: those of ColumnReader::create.
+    static Result<Run> create(SlotProgram const& program, Chunk const& chunk);
+    Run(Run&&) = default;
+    Run& operator=(Run&&) = delete;
+    ~Run();
+
+    /// Values for rows [begin, begin + count), which stay until the next ones. Errors: invalid_input, as above.
+    Result<expr::Vector> values(std::uint64_t begin, std::size_t count);
+    /// Values for rows begin + rows[i]. Errors: as above.
+    Result<expr::Vector> values(std::uint64_t begin, std::span<std::uint16_t const> rows);
+
+   private:
+    Run(SlotProgram const& program, Table table) : program_(&program), table_(std::move(table)) {}
+
+    SlotProgram const* program_;
+    Table table_;
+    std::vector<expr::ColumnReader> readers_;
+    std::unique_ptr<expr::Evaluator> evaluator_;
+  };
 
  private:
   SlotProgram() = default;
 
-  template <class Body>
-  Result<void> run(Chunk const& chunk, Body const& body) const;
   std::unique_ptr<expr::Evaluator> take_evaluator() const;
 
   std::vector<Slot> reads_;
   expr::Program program_;
   DataType type_;
   mutable std::mutex mutex_;
-  mutable std::vector<std::unique_ptr<expr::Evaluator>> idle_;  ///< that no thread uses
+  mutable std::vector<std::unique_ptr<expr::Evaluator>> idle_;  ///< No thread uses these.
 };
 
 }  // namespace garuda::pipeline

@@ -12,6 +12,7 @@
 
 #include "garuda/error.hpp"
 #include "operators/pipeline/chunk.hpp"
+#include "operators/pipeline/predicate.hpp"
 #include "operators/pipeline/slot_program.hpp"
 
 namespace garuda::pipeline {
@@ -41,7 +42,7 @@ class Step {
 /// Rows for which a predicate is true.
 class FilterStep final : public Step {
  public:
-  explicit FilterStep(std::unique_ptr<SlotProgram> predicate) : predicate_(std::move(predicate)) {}
+  explicit FilterStep(std::unique_ptr<Predicate> predicate) : predicate_(std::move(predicate)) {}
 
   std::vector<Slot> reads() const override { return predicate_->reads(); }
   bool takes_rows() const noexcept override { return true; }
@@ -49,7 +50,7 @@ class FilterStep final : public Step {
   Result<void> push(Chunk chunk, std::size_t lane, Next const& next) const override;
 
  private:
-  std::unique_ptr<SlotProgram> predicate_;
+  std::unique_ptr<Predicate> predicate_;
   Live live_;
 };
 

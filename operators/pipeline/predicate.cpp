@@ -1,0 +1,118 @@
+#include "operators/pipeline/predicate.hpp"
+
+#include <algorithm>
+#include <array>
+#include <optional>
+#include <utility>
+
+namespace garuda::pipeline {
+namespace {
+
+/// The conjuncts of an expression, in its order.
+void split(expr::Expression const& expression, std::vector<expr::Expression>& conjuncts) {
+  if (expression.form != expr::Expression::Form::call || expression.function != expr::Function::all) {
+    conjuncts.push_back(expression);
+    return;
+  }
+  for (auto const& argument : expression.arguments) split(argument, conjuncts);
+}
+
+/// An estimate of what a row costs: the bytes of the values that are read, and as much as some values for each call, of
+/// which those of texts take longer.
+std::uint64_t cost_of(expr::Expression const& expression) {
+  constexpr std::uint64_t kTextBytes = 32;
+  constexpr std::uint64_t kCallBytes = 4;
+  constexpr std::uint64_t kTextCallBytes = 256;
+  if (expression.form == expr::Expression::Form::constant) return 0;
+  if (expression.form == expr::Expression::Form::column) {
+    auto const kind = expr::kind_of(expression.type);
+    if (!kind || *kind == expr::Kind::bytes) return kTextBytes;
+    return expr::with_kind(*kind, [](auto value) { return std::uint64_t{sizeof(value)}; });
+  }
+  bool const is_of_texts = expression.function >= expr::Function::like && expression.function <= expr::Function::concat;
+  auto cost = is_of_texts ? kTextCallBytes : kCallBytes;
+  for (auto const& argument : expression.arguments) cost += cost_of(argument);
+  return cost;
+}
+
+}  // namespace
+
+/// Rows of a block that the conjuncts so far leave, by their place in it.
+struct Predicate::Block {
+  std::uint64_t begin = 0;
+  std::size_t count = 0;
+  std::size_t left = 0;
+  std::array<std::uint16_t, expr::kVectorRows> rows;
+
+  bool is_whole() const noexcept { return left == count; }
+
+  /// Keeps rows whose value is true. `values`: of all rows of the block, or of those that are left.
+  void keep(expr::Vector const& values, bool are_of_all) {
+    auto const* const passes = values.as<std::uint8_t>();
+    auto const stride = values.stride();
+    std::size_t kept = 0;
+    // The place behind the last row is written always, and kept where the row passes.
+    if (is_whole())
+      for (std::size_t i = 0; i < count; ++i) {
+        rows[kept] = static_cast<std::uint16_t>(i);
+        kept += passes[i * stride];
+      }
+    else
+      for (std::size_t i = 0; i < left; ++i) {
+        auto const row = rows[i];
+        rows[kept] = row;
+        kept += passes[(are_of_all ? row : i) * stride];
+      }
+    left = kept;
+  }
+};
+
+Result<std::unique_ptr<Predicate>> Predicate::create(expr::Expression const& expression) {
+  std::vector<expr::Expression> conjuncts;
+  split(expression, conjuncts);
+  std::ranges::stable_sort(conjuncts.begin(), std::ranges::find_if(conjuncts, expr::can_fail), {}, cost_of);
+  std::unique_ptr<Predicate> predicate(new Predicate());
+  for (auto& conjunct : conjuncts) {
+    bool const can_fail = expr::can_fail(conjunct);
+    GARUDA_TRY_ASSIGN(auto program, SlotProgram::create(std::move(conjunct), expr::Nulls::false_));
+    predicate->conjuncts_.push_back({std::move(program), can_fail});
+  }
+  return predicate;
+}
+
+std::vector<Slot> Predicate::reads() const {
+  std::vector<Slot> slots;
+  for (auto const& conjunct : conjuncts_)
+    for (auto const slot : conjunct.program->reads())
+      if (std::ranges::find(slots, slot) == slots.end()) slots.push_back(slot);
+  return slots;
+}
+
+Result<RowNumbers> Predicate::passing(Chunk const& chunk) const {
+  RowNumbers rows(chunk.num_rows);
+  auto* to = rows.data();
+  std::vector<std::optional<SlotProgram::Run>> runs(conjuncts_.size());
+  Block block;
+  for (; block.begin < chunk.num_rows; block.begin += block.count) {
+    block.count = static_cast<std::size_t>(std::min<std::uint64_t>(expr::kVectorRows, chunk.num_rows - block.begin));
+    block.left = block.count;
+    for (std::size_t c = 0; c < conjuncts_.size() && block.left > 0; ++c) {
+      auto& run = runs[c];
+      if (!run) {
+        GARUDA_TRY_ASSIGN(auto created, SlotProgram::Run::create(*conjuncts_[c].program, chunk));
+        run.emplace(std::move(created));
+      }
+      // Values of most rows are read faster where they lie than copied side by side.
+      bool const is_of_all = block.is_whole() || (block.left > block.count / 4 * 3 && !conjuncts_[c].can_fail);
+      GARUDA_TRY_ASSIGN(auto const values, is_of_all
+                                               ? run->values(block.begin, block.count)
+                                               : run->values(block.begin, std::span(block.rows).first(block.left)));
+      block.keep(values, is_of_all);
+    }
+    for (std::size_t i = 0; i < block.left; ++i) *to++ = static_cast<std::int64_t>(block.begin + block.rows[i]);
+  }
+  rows.resize(static_cast<std::size_t>(to - rows.data()));
+  return rows;
+}
+
+}  // namespace garuda::pipeline
