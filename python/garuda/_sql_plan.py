@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import re
 from typing import Any, Callable, Mapping, NamedTuple, Optional
 
@@ -15,6 +16,10 @@ _PLACE = re.compile(r"at Line: (\d+), Column: (\d+)")
 _NAMED = re.compile(r"No field named (?:\S*\.)?\"?([^\s\".]+)|Invalid function '([^']+)'|unqualified field (\S+)")
 _NULL_AWARE = re.compile(r"^\s*LeftAnti Join: .*\bnull_aware$", re.MULTILINE)
 _NOT_IN = re.compile(r"\bNOT\b.*\bIN \(<subquery>\)")
+#: Words that a query may have for the time at which it is planned, so that its plan is good for one run.
+_PLANNING_TIME = re.compile(r"\b(?:now|today|current_\w+|local\w*)\b", re.IGNORECASE)
+#: Plans that are kept: a plan depends on the text and on the tables' types, not on their rows.
+_KEPT_PLANS = 256
 
 
 def _datafusion() -> Any:
@@ -131,7 +136,8 @@ def unknown_table(query: str, name: str, known: str) -> UsageError:
     return UsageError(f"the query reads a table that is {known}: {name}{_caret(query, _only_place(query, name))}")
 
 
-def table_names(query: str) -> list[str]:
+@functools.lru_cache(maxsize=_KEPT_PLANS)
+def table_names(query: str) -> tuple[str, ...]:
     """Names of the tables that a query reads, as it names them, quoted or in lower case. A query that cannot be read has
     none: planning it raises the error."""
     datafusion = _datafusion()
@@ -148,7 +154,7 @@ def table_names(query: str) -> list[str]:
         _queried(datafusion, _with_provider(datafusion, find), query)
     except UsageError:
         pass  # mostly of columns, which no table has
-    return list(asked)
+    return tuple(asked)
 
 
 class PlannedQuery(NamedTuple):
@@ -190,9 +196,15 @@ def substrait_plan(query: str, schemas: Mapping[str, Any], without_nulls: Callab
 
 
 def _planned(query: str, schemas: Mapping[str, Any], *, as_joins: bool) -> Optional[PlannedQuery]:
-    """The plan; None: it has a join that is aware of nulls."""
+    """The plan, which is kept for a later query of the same text over tables of the same types; None: it has a join that
+    is aware of nulls."""
+    plan = _new_plan if _PLANNING_TIME.search(query) else _kept_plan
+    return plan(query, tuple(schemas.items()), as_joins)
+
+
+def _new_plan(query: str, schemas: tuple[tuple[str, Any], ...], as_joins: bool) -> Optional[PlannedQuery]:
     datafusion = _datafusion()
-    tables = _tables_without_rows(datafusion, schemas)
+    tables = _tables_without_rows(datafusion, dict(schemas))
     context = _with_provider(datafusion, tables.get)
     if not as_joins:
         context.remove_optimizer_rule("decorrelate_predicate_subquery")
@@ -208,3 +220,6 @@ def _planned(query: str, schemas: Mapping[str, Any], *, as_joins: bool) -> Optio
         if "join constraint: `using`" in str(error):
             raise UsageError("DataFusion's plans of Substrait have no USING in outer joins: write ON in its place") from None
         raise _refused(query, error) from None
+
+
+_kept_plan = functools.lru_cache(maxsize=_KEPT_PLANS)(_new_plan)

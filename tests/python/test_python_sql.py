@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 import decimal
 import math
 import pathlib
@@ -306,6 +307,22 @@ def test_the_place_of_an_error_is_shown(query: str) -> None:
     line, caret = str(refused.value).splitlines()[-2:]
     assert line in query.splitlines()
     assert caret == " " * PLACES[query] + "^"
+
+
+def test_plans_are_kept_for_the_same_text_and_types() -> None:
+    from garuda import _sql_plan
+
+    query = "select sum(v) as s from kept_plan where v > 1"
+    before = _sql_plan._kept_plan.cache_info()
+    sums = []
+    for values in ([1, 2, 3], [4, 5], [2.5, 0.5]):
+        sums += garuda.sql(query, kept_plan=pyarrow.table({"v": values})).to_arrow()["s"].to_pylist()
+    after = _sql_plan._kept_plan.cache_info()
+    assert sums == [5, 9, 2.5]
+    assert (after.hits - before.hits, after.misses - before.misses) == (1, 2)
+    for _ in range(2):
+        garuda.sql("select v from kept_plan where v < now()", kept_plan=pyarrow.table({"v": [datetime.datetime.now()]}))
+    assert _sql_plan._kept_plan.cache_info() == after
 
 
 def test_without_datafusion_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
