@@ -80,11 +80,11 @@ def verified(runners: list, query: str, oracle: duckdb.DuckDBPyConnection) -> tu
 
 
 def run_query(name: str, query: str, runners: list, oracle: duckdb.DuckDBPyConnection, arguments: argparse.Namespace) -> dict:
-    every, left_out = verified(runners, query, oracle)
     runners[0].planning_s.clear()
+    every, left_out = verified(runners, query, oracle)
     measure.sample(every, query, arguments.repeat)
     fields = report.record(name, name, "From Parquet" if arguments.files else "In memory", every, None)
-    return fields | {"planning_s": runners[0].planning_s[:], "left_out": left_out}
+    return fields | {"planning_s": runners[0].planning_s[0], "left_out": left_out}
 
 
 def summary(records: list[dict], bounds: tuple[float, float, float] | None) -> dict:
@@ -101,7 +101,7 @@ def table(records: list[dict], runners: list) -> str:
     lines = [["query", "rows", "planning, ms", *(runner.name for runner in runners), "rival / garuda"]]
     for fields in records:
         by_name = {entry["name"]: report.time_cell(entry) for entry in fields["engines"]}
-        planning = f"{1e3 * statistics.median(fields['planning_s']):.1f}"
+        planning = f"{1e3 * fields['planning_s']:.1f}"
         times = [by_name.get(runner.name, "–") for runner in runners]
         lines.append([fields["name"], f"{fields['rows_out']:,}", planning, *times, report.ratio_cell(fields, "ratio")])
     widths = [max(map(len, column)) for column in zip(*lines)]
