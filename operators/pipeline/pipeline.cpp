@@ -157,6 +157,14 @@ Result<void> Pipeline::probe(Probe const& probe, contract::DeviceSet& devices) {
   return {};
 }
 
+void Pipeline::keep_top(std::size_t key, TopColumn column, std::uint64_t rows) {
+  constexpr std::uint64_t kMostRows = std::uint64_t{1} << 16;
+  auto const slot = visible_[key];
+  if (rows == 0 || rows > kMostRows || !expr::kind_of(columns_.slots[slot].field.type)) return;
+  steps_.push_back(std::make_unique<TopStep>(slot, column, rows));
+  is_range_ = false;
+}
+
 /// Whether a column that was read comes along with its rows: what is computed has no other place, and values of a fixed
 /// width are taken from the chunk, which a cache holds, faster than from the table.
 bool Pipeline::comes_along(Slot slot) const {

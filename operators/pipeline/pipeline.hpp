@@ -21,6 +21,7 @@
 #include "operators/contract/stats_sink.hpp"
 #include "operators/pipeline/chunk.hpp"
 #include "operators/pipeline/step.hpp"
+#include "operators/pipeline/top_step.hpp"
 
 namespace garuda::pipeline {
 
@@ -70,6 +71,10 @@ class Pipeline {
   Result<void> project(std::span<ProjectedColumn const> columns);
   /// Joins. Errors: those of JoinBuildState::side_for and ProbeStep::create.
   Result<void> probe(Probe const& probe, contract::DeviceSet& devices);
+
+  /// Keeps rows that may be among the first `rows` of an order by column `key`, then others: a superset of them. All
+  /// rows stay where so many are wanted that it does not pay, or expressions do not compute with the column's type.
+  void keep_top(std::size_t key, TopColumn column, std::uint64_t rows);
 
   /// The number of steps so far.
   std::size_t num_steps() const noexcept { return steps_.size(); }

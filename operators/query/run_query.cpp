@@ -185,6 +185,11 @@ class QueryRunner {
   Result<Ran> run_pipeline(Bound const& query, std::optional<std::uint64_t> rows, StringForm strings) {
     std::unique_ptr<pipeline::Pipeline> made;
     GARUDA_TRY_ASSIGN(auto node, extend(query, made));
+    return run_made(query, std::move(made), std::move(node), rows, strings);
+  }
+
+  Result<Ran> run_made(Bound const& query, std::unique_ptr<pipeline::Pipeline> made, Node node,
+                       std::optional<std::uint64_t> rows, StringForm strings) {
     GARUDA_TRY_ASSIGN(auto table,
                       run_.arena.execute([&] { return made->run(column_names(query.schema.size()), rows, strings); }));
     return Ran{std::move(table), plan_of(std::move(node), *made)};
@@ -288,10 +293,22 @@ class QueryRunner {
   }
 
   Result<Ran> run_sort(BoundSort const& sort, Bound const& query) {
-    GARUDA_TRY_ASSIGN(auto inputs, run_inputs(query));
+    std::vector<Ran> inputs;
+    GARUDA_TRY_ASSIGN(auto input,
+                      sort.rows && !sort.columns.empty() ? run_top(sort, query.inputs[0]) : run(query.inputs[0]));
+    inputs.push_back(std::move(input));
     auto const table = inputs[0].table.view();
     return run_breaker(query, std::move(inputs),
                        [&, table] { return sort_rows(table, sort.columns, sort.rows, options_.control); });
+  }
+
+  /// Rows among which are the first ones of an order.
+  Result<Ran> run_top(BoundSort const& sort, Bound const& input) {
+    std::unique_ptr<pipeline::Pipeline> made;
+    GARUDA_TRY_ASSIGN(auto node, extend(input, made));
+    auto const& [key, descending, nulls_first] = sort.columns[0];
+    made->keep_top(key, {descending, nulls_first}, *sort.rows);
+    return run_made(input, std::move(made), std::move(node), std::nullopt, StringForm::view);
   }
 
   Result<Ran> run_number(BoundNumber const& number, Bound const& query) {
