@@ -52,13 +52,6 @@ Result<std::vector<std::uint64_t>> hash_keys(arrow::RecordBatch const& batch, Sp
   return hashes;
 }
 
-/// Keys of one partition share what another level made of them, so each level mixes again.
-std::size_t partition_of(std::uint64_t hash, SplitRequest const& request) noexcept {
-  if (request.bits == 0) return 0;
-  constexpr std::uint64_t kOdd = 0xD6E8'FEB8'6659'FD93;
-  return keys::hash_digit(keys::mix(hash + (request.level + 1) * kOdd), request.bits);
-}
-
 Result<PartitionedBatch> partition_batch(BatchPtr const& batch, SplitRequest const& request) {
   std::vector<bool> dropped;
   GARUDA_TRY_ASSIGN(auto const hashes, hash_keys(*batch, request, &dropped));
@@ -68,7 +61,7 @@ Result<PartitionedBatch> partition_batch(BatchPtr const& batch, SplitRequest con
   std::vector<std::int64_t> offsets(partitions + 1, 0);
   for (std::size_t i = 0; i < hashes.size(); ++i) {
     if (!dropped.empty() && dropped[i]) continue;
-    digits[i] = static_cast<std::uint8_t>(partition_of(hashes[i], request));
+    digits[i] = static_cast<std::uint8_t>(keys::spill_partition(hashes[i], request.level, request.bits));
     ++offsets[digits[i] + std::size_t{1}];
   }
   for (std::size_t p = 0; p < partitions; ++p) offsets[p + 1] += offsets[p];

@@ -7,7 +7,6 @@
 #include <optional>
 #include <utility>
 
-#include "core/os/environment.hpp"
 #include "io/own_unions.hpp"
 
 namespace garuda::spill {
@@ -83,17 +82,6 @@ arrow::Result<std::shared_ptr<arrow::RecordBatch>> read_batch(arrow::ipc::Record
 }
 
 }  // namespace
-
-std::filesystem::path TemporaryFolder::path() const { return path_ ? *path_ : os::temporary_folder(); }
-
-std::string TemporaryFolder::sentence() const { return "cannot spill to " + path().string(); }
-
-Result<int> TemporaryFolder::create_file() const {
-  auto const file = os::create_unnamed_file(path());
-  if (file.descriptor < 0)
-    return tl::unexpected(Error(ErrorCode::output, os::system_message(file.error_number)).wrap(sentence()));
-  return file.descriptor;
-}
 
 Result<RowVolume> volume_of(arrow::RecordBatch const& batch) {
   constexpr auto kSentence = "cannot tell the size of a batch";

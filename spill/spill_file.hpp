@@ -9,10 +9,13 @@
 #include <string>
 
 #include "core/os/file.hpp"
+#include "core/os/temporary_folder.hpp"
 #include "garuda/error.hpp"
 #include "io/arrow_bridge.hpp"
 
 namespace garuda::spill {
+
+using os::TemporaryFolder;
 
 /// Gives a table's batches one by one, nullptr after the last.
 using NextBatch = std::function<Result<std::shared_ptr<arrow::RecordBatch>>()>;
@@ -41,25 +44,6 @@ arrow::Result<std::shared_ptr<arrow::RecordBatch>> numbered(arrow::RecordBatch c
 /// Returns `batch` with fields that have a name and a type alone, and extension types as what they are stored as: then
 /// batches have one schema whatever part of a result they come from, and one spill file takes them.
 std::shared_ptr<arrow::RecordBatch> storable(arrow::RecordBatch const& batch);
-
-/// A folder for files without names: the operating system frees them when they are closed, however the process ends.
-class TemporaryFolder {
- public:
-  /// `path`: nullopt for the system's ($TMPDIR, or /tmp). Nothing is touched before the first file.
-  explicit TemporaryFolder(std::optional<std::filesystem::path> path) : path_(std::move(path)) {}
-
-  /// Returns the descriptor of a new, empty file, open for reading and writing; the caller closes it.
-  /// Errors: output, naming the folder: missing, not writable, no folder.
-  Result<int> create_file() const;
-
-  /// "cannot spill to FOLDER", the sentence of every error about its files.
-  std::string sentence() const;
-
- private:
-  std::filesystem::path path() const;
-
-  std::optional<std::filesystem::path> path_;
-};
 
 /// Rows that were written once and can be read any number of times. Takes a file when the first row comes. Move-only.
 class SpillFile {

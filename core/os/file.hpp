@@ -45,6 +45,7 @@ struct MappedBytes {
   std::byte const* address = nullptr;
   std::int64_t bytes = 0;
   int error_number = 0;
+  int descriptor = -1;  ///< of the file, where the platform needs it as long as the bytes are mapped
 };
 
 /// Maps the file as long as it is now; handle_cut_file (core/os/signals) is about what somebody cuts off since, and
@@ -54,6 +55,9 @@ void unmap_file(MappedBytes mapped) noexcept;
 
 /// Makes a file in `folder` that goes when its last descriptor is closed, and opens it for reading and writing.
 Opened create_unnamed_file(std::filesystem::path const& folder);
+
+/// Maps a file of create_unnamed_file and takes its descriptor: the file goes with unmap_file, or when this fails.
+MappedBytes map_unnamed_file(int descriptor) noexcept;
 
 /// Makes a file without a name that `link_file` can give one, in `folder`, and opens it for writing. Fails where the
 /// file system, or the platform, has none such.

@@ -31,6 +31,13 @@ constexpr std::uint64_t hash_digit(std::uint64_t hash, std::uint32_t bits, std::
   return bits == 0 ? 0 : (hash << skipped) >> (64 - bits);
 }
 
+/// The partition, of 2^bits, of a row whose keys have that hash. Keys of one partition share what another level made of
+/// them, so each level mixes again.
+constexpr std::uint64_t spill_partition(std::uint64_t hash, std::uint32_t level, std::uint32_t bits) noexcept {
+  constexpr std::uint64_t kOdd = 0xD6E8'FEB8'6659'FD93;
+  return hash_digit(mix(hash + (level + 1) * kOdd), bits);
+}
+
 namespace hash_bytes_detail {
 
 template <class T>

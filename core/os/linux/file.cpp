@@ -75,6 +75,12 @@ Opened create_unnamed_file(std::filesystem::path const& folder) {
   return failed;
 }
 
+MappedBytes map_unnamed_file(int descriptor) noexcept {
+  auto const mapped = map_file(descriptor);
+  ::close(descriptor);
+  return mapped;
+}
+
 Opened create_nameless_file([[maybe_unused]] std::filesystem::path const& folder) noexcept {
 #ifdef O_TMPFILE
   auto const file = opened(::open(folder.c_str(), O_TMPFILE | O_WRONLY | O_CLOEXEC, 0666));

@@ -65,12 +65,25 @@ MappedBytes map_file(int descriptor) noexcept {
   return {address, status.st_size, 0};
 }
 
-void unmap_file(MappedBytes mapped) noexcept { ::UnmapViewOfFile(mapped.address); }
+void unmap_file(MappedBytes mapped) noexcept {
+  ::UnmapViewOfFile(mapped.address);
+  if (mapped.descriptor >= 0) ::_close(mapped.descriptor);
+}
 
 Opened create_unnamed_file(std::filesystem::path const& folder) {
   static std::atomic<std::uint32_t> counter{0};
   auto const name = fmt::format("garuda-spill-{}-{}", process_id(), counter.fetch_add(1));
   return open_wide(folder / name, _O_RDWR | _O_CREAT | _O_EXCL | _O_TEMPORARY, _SH_DENYRW, _S_IREAD | _S_IWRITE);
+}
+
+// The file is deleted when its descriptor is closed, which must not be while it is mapped.
+MappedBytes map_unnamed_file(int descriptor) noexcept {
+  auto mapped = map_file(descriptor);
+  if (mapped.address == nullptr)
+    ::_close(descriptor);
+  else
+    mapped.descriptor = descriptor;
+  return mapped;
 }
 
 Opened create_nameless_file(std::filesystem::path const&) noexcept { return {-1, ENOTSUP}; }
