@@ -1,6 +1,8 @@
 // Pipelines as they are made: columns become slots, and each step is told what the steps behind it read.
 #include "operators/pipeline/pipeline.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <numeric>
@@ -95,6 +97,20 @@ Result<void> Pipeline::project(std::span<ProjectedColumn const> columns) {
   return {};
 }
 
+/// The part of the limit that other build sides leave; 0: there is no limit. Errors: limit_exceeded where words of so
+/// many rows alone do not fit.
+Result<std::uint64_t> Pipeline::build_bytes_left(std::uint64_t build_rows) const {
+  constexpr std::uint64_t kWordBytes = 8;
+  auto const limit = options_.memory_limit_bytes;
+  if (limit == 0) return std::uint64_t{0};
+  auto const left = limit - std::min(limit, build_bytes_);
+  if (left > build_rows * kWordBytes) return left;
+  return fail(ErrorCode::limit_exceeded,
+              fmt::format("a build side of {} rows needs {} bytes of host memory and more, over what is left of the "
+                          "limit: {}",
+                          build_rows, build_rows * kWordBytes, left));
+}
+
 Result<void> Pipeline::probe(Probe const& probe, contract::DeviceSet& devices) {
   auto const parts = contract::parts_of(probe.kind);
   auto const build = probe.side;
@@ -110,9 +126,11 @@ Result<void> Pipeline::probe(Probe const& probe, contract::DeviceSet& devices) {
     probe_fields.push_back(columns_.slots[spec.keys.back()].field);
   }
   auto const build_key_at = build_keys;
-  JoinBuildOptions options{probe.nulls_equal, options_.threads, options_.memory_limit_bytes, 0, options_.control};
+  GARUDA_TRY_ASSIGN(auto const left_bytes, build_bytes_left(static_cast<std::uint64_t>(probe.build.num_rows())));
+  JoinBuildOptions options{probe.nulls_equal, options_.threads, left_bytes, 0, options_.control};
   join::JoinBuildState state(probe.build, std::move(names), std::move(build_keys), std::move(options), devices);
   GARUDA_TRY_ASSIGN(spec.side, state.side_for(probe_fields, options_.control));
+  build_bytes_ += state.host_bytes();
 
   columns_.sources.push_back({probe.build, columns_.num_origins});
   std::vector<Slot> build_slots;

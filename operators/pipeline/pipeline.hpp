@@ -19,6 +19,7 @@
 #include "garuda/table.hpp"
 #include "operators/contract/device_set.hpp"
 #include "operators/contract/stats_sink.hpp"
+#include "operators/materialize/spill_space.hpp"
 #include "operators/pipeline/chunk.hpp"
 #include "operators/pipeline/step.hpp"
 #include "operators/pipeline/top_step.hpp"
@@ -30,11 +31,12 @@ using ProjectedColumn = std::variant<std::size_t, expr::Expression>;
 
 /// How a pipeline runs.
 struct PipelineOptions {
-  std::uint32_t threads = 0;  ///< of the arena that calls run(), for build sides; 0: as many as the host has
-  std::size_t lanes = 1;      ///< threads that the arena has at most
-  std::uint64_t memory_limit_bytes = 0;
+  std::uint32_t threads = 0;             ///< of the arena that calls run(), for build sides; 0: as many as the host has
+  std::size_t lanes = 1;                 ///< threads that the arena has at most
+  std::uint64_t memory_limit_bytes = 0;  ///< of all build sides together; 0: none
   Control control{};
   contract::StatsSink* stats = nullptr;
+  materialize::SpillSpace* space = nullptr;  ///< keeps the result's rows; nullptr: they are in memory
 };
 
 /// A join of the pipeline's rows with a table that is there.
@@ -69,7 +71,8 @@ class Pipeline {
   Result<void> filter(expr::Expression predicate);
   /// Errors: as above.
   Result<void> project(std::span<ProjectedColumn const> columns);
-  /// Joins. Errors: those of JoinBuildState::side_for and ProbeStep::create.
+  /// Joins. Errors: those of JoinBuildState::side_for, after which the pipeline is as it was: limit_exceeded where
+  /// build sides do not fit the memory limit; those of ProbeStep::create.
   Result<void> probe(Probe const& probe, contract::DeviceSet& devices);
 
   /// Keeps rows that may be among the first `rows` of an order by column `key`, then others: a superset of them. All
@@ -119,6 +122,7 @@ class Pipeline {
   bool comes_along(Slot slot) const;
   Field field_of(Slot slot) const;
   Schema schema_of(std::vector<std::string> names) const;
+  Result<std::uint64_t> build_bytes_left(std::uint64_t build_rows) const;
 
   std::vector<Morsel> cut_morsels() const;
   Result<void> push(std::size_t step, Chunk chunk, std::size_t lane, Output& output) const;
@@ -132,13 +136,15 @@ class Pipeline {
   TableView source_;
   PipelineOptions options_;
   std::vector<std::unique_ptr<Table>> kept_;
+  std::uint64_t build_bytes_ = 0;  ///< of build sides so far, where they are limited
   Columns columns_;
   std::vector<Slot> visible_;  ///< slots of the columns that the last step gives
   bool is_range_ = true;       ///< so far, chunks hold the source's rows as ranges
   std::vector<std::unique_ptr<Step>> steps_;
   std::vector<std::unique_ptr<Stage>> stages_;
-  Loader written_;  ///< reads the result's columns
-  Live result_;     ///< those that chunks have already, and where the others come from
+  Loader written_;         ///< reads the result's columns
+  Schema written_schema_;  ///< of the result
+  Live result_;            ///< those that chunks have already, and where the others come from
 };
 
 }  // namespace garuda::pipeline

@@ -104,6 +104,17 @@ Result<void> Pipeline::write(Chunk chunk, Output& output) const {
     GARUDA_TRY(write(std::move(first), output));
     return write(std::move(rest), output);
   }
+  output.rows += chunk.num_rows;
+  if (options_.space != nullptr) {
+    std::vector<materialize::KeptColumn> columns;
+    for (auto const slot : visible_)
+      columns.push_back(
+          {chunk.columns[slot].array, chunk.columns[slot].owner, is_range_ && columns_.slots[slot].source.has_value()});
+    GARUDA_TRY_ASSIGN(auto kept, options_.space->keep(written_schema_, static_cast<std::int64_t>(chunk.num_rows),
+                                                      std::move(columns)));
+    output.batches.push_back(std::move(kept));
+    return {};
+  }
   auto owners = std::make_shared<std::vector<std::shared_ptr<void const>>>();
   Batch batch{static_cast<std::int64_t>(chunk.num_rows), {}, {}};
   for (auto const slot : visible_) {
@@ -112,7 +123,6 @@ Result<void> Pipeline::write(Chunk chunk, Output& output) const {
   }
   batch.owner = std::move(owners);
   output.batches.push_back(std::move(batch));
-  output.rows += chunk.num_rows;
   return {};
 }
 
@@ -182,14 +192,15 @@ Result<Table> Pipeline::run(std::vector<std::string> names, std::optional<std::u
       return rows ? slice_rows(picked.view(), 0, *rows) : std::move(picked);
     }
     GARUDA_TRY(prepare(strings));
+    written_schema_ = schema_of(std::move(names));
     GARUDA_TRY_ASSIGN(auto batches, run_steps(rows));
-    Table table(schema_of(std::move(names)), std::move(batches));
+    Table table(std::move(written_schema_), std::move(batches));
     auto const num_rows = static_cast<std::uint64_t>(table.num_rows());
     if (rows && num_rows > *rows) table = slice_rows(table.view(), 0, *rows);
     auto const num_batches = table.batches().size();
     if (num_batches < 2 || num_rows / num_batches >= kFewBatchRows) return table;
     std::array const all{numbers(0, static_cast<std::uint64_t>(table.num_rows()))};
-    return gather_rows(table.view(), all, options_.control);
+    return gather_rows(table.view(), all, options_.control, options_.space);
   });
 }
 

@@ -54,7 +54,8 @@ Table append_rows(std::span<Table const> tables) {
   return {tables.front().schema(), std::move(batches)};
 }
 
-Result<Table> gather_rows(TableView table, std::span<RowNumbers const> lists, Control const& control) {
+Result<Table> gather_rows(TableView table, std::span<RowNumbers const> lists, Control const& control,
+                          materialize::SpillSpace* space) {
   std::vector<std::size_t> all(table.num_columns());
   std::iota(all.begin(), all.end(), 0);
   GARUDA_TRY_ASSIGN(auto const gatherer, Gatherer::create(table, all));
@@ -65,6 +66,9 @@ Result<Table> gather_rows(TableView table, std::span<RowNumbers const> lists, Co
       auto const count = std::min(kBatchRows, rows.size() - taken);
       GARUDA_TRY_ASSIGN(auto gathered, gatherer.gather(std::span(rows).subspan(taken, count)));
       taken += static_cast<std::size_t>(gathered.rows_taken);
+      if (space != nullptr) {
+        GARUDA_TRY_ASSIGN(gathered.batch, space->keep(gatherer.schema(), std::move(gathered.batch)));
+      }
       batches.push_back(std::move(gathered.batch));
     }
   return Table(gatherer.schema(), std::move(batches));

@@ -10,6 +10,7 @@
 #include "garuda/control.hpp"
 #include "garuda/error.hpp"
 #include "garuda/table.hpp"
+#include "operators/materialize/spill_space.hpp"
 #include "operators/pipeline/chunk.hpp"
 
 namespace garuda::pipeline {
@@ -26,7 +27,9 @@ Table slice_rows(TableView table, std::uint64_t begin, std::uint64_t rows);
 Table append_rows(std::span<Table const> tables);
 
 /// The rows that the lists name by their numbers, list after list, in memory of their own. Blocks; runs on the threads
-/// of the calling task arena. Errors: those of Gatherer; cancelled.
-Result<Table> gather_rows(TableView table, std::span<RowNumbers const> lists, Control const& control);
+/// of the calling task arena. `space`: keeps the batches; nullptr: they are in memory. Errors: those of Gatherer and
+/// SpillSpace::keep; cancelled.
+Result<Table> gather_rows(TableView table, std::span<RowNumbers const> lists, Control const& control,
+                          materialize::SpillSpace* space = nullptr);
 
 }  // namespace garuda::pipeline
