@@ -13,6 +13,7 @@
 #include "core/stopwatch.hpp"
 #include "expr/sides.hpp"
 #include "operators/contract/join_kind.hpp"
+#include "operators/contract/sizing.hpp"
 #include "operators/group_by/group_by.hpp"
 #include "operators/join/join.hpp"
 #include "operators/join/join_build.hpp"
@@ -22,6 +23,11 @@
 #include "operators/query/bind.hpp"
 #include "operators/query/bind_join.hpp"
 #include "operators/query/join_order.hpp"
+#include "operators/query/limited/limited_group_by.hpp"
+#include "operators/query/limited/limited_join.hpp"
+#include "operators/query/limited/limited_sort.hpp"
+#include "operators/query/limited/query_limit.hpp"
+#include "operators/query/plans/query_plan.hpp"
 #include "operators/query/semi_filter.hpp"
 #include "operators/query/sort.hpp"
 #include "operators/query/strict.hpp"
@@ -45,83 +51,6 @@ Table with_positions(Table table) {
   return {std::move(schema), {table.batches().begin(), table.batches().end()}};
 }
 
-/// The name of an operator in plans and statistics, and its work in words.
-struct Described {
-  std::string operation;
-  std::string text;
-};
-
-std::string listed(std::vector<ProjectedColumn> const& columns, Schema const& input) {
-  std::string text;
-  for (auto const& column : columns) {
-    auto const* const position = std::get_if<std::size_t>(&column);
-    text += fmt::format("{}{}", text.empty() ? "" : ", ",
-                        position != nullptr ? input[*position].name : to_string(std::get<expr::Expression>(column)));
-  }
-  return text;
-}
-
-Described describe(Bound const& query) {
-  auto const& operation = query.operation;
-  if (std::holds_alternative<BoundScan>(operation)) return {"table", {}};
-  auto const& input = query.inputs[0].schema;
-  if (auto const* const filter = std::get_if<BoundFilter>(&operation)) return {"filter", to_string(filter->predicate)};
-  if (auto const* const project = std::get_if<BoundProject>(&operation))
-    return {"project", listed(project->columns, input)};
-  if (auto const* const join = std::get_if<BoundJoin>(&operation)) {
-    std::string keys;
-    for (auto const& [left, right] : join->keys)
-      keys += fmt::format("{}{} = {}", keys.empty() ? "" : ", ", input[left].name, query.inputs[1].schema[right].name);
-    return {"join", fmt::format("{}: {}", to_string(join->kind), keys)};
-  }
-  if (auto const* const group_by = std::get_if<BoundGroupBy>(&operation))
-    return {"group-by", fmt::format("{} keys, {} aggregates", group_by->num_keys, group_by->aggregates.size())};
-  if (auto const* const sort = std::get_if<BoundSort>(&operation)) {
-    std::string keys;
-    for (auto const& [column, descending, nulls_first] : sort->columns)
-      keys += fmt::format("{}{}{}", keys.empty() ? "" : ", ", input[column].name, descending ? " descending" : "");
-    return {"sort", std::move(keys)};
-  }
-  if (std::holds_alternative<BoundNumber>(operation)) return {"number rows", {}};
-  if (auto const* const limit = std::get_if<BoundLimit>(&operation))
-    return {"limit",
-            fmt::format("{} rows behind {}", limit->rows ? std::to_string(*limit->rows) : "all", limit->offset)};
-  return {"union", {}};
-}
-
-/// The plan of an operator of the host, without those of its inputs.
-Plan node_of(Bound const& query) {
-  Plan plan;
-  auto [operation, text] = describe(query);
-  plan.operation = std::move(operation);
-  plan.device = "host";
-  plan.choices = std::move(text);
-  return plan;
-}
-
-/// Says what an operator has given, and the time that it took alone.
-void set_rows(Plan& plan, std::uint64_t rows, std::uint64_t ns) {
-  plan.rows = rows;
-  plan.ns = ns;
-  plan.estimated_rows = static_cast<double>(rows);
-}
-
-/// The rows of all tables that a query has read.
-std::uint64_t rows_read(Plan const& plan) {
-  if (plan.inputs.empty()) return plan.rows.value_or(0);
-  std::uint64_t rows = 0;
-  for (auto const& input : plan.inputs) rows += rows_read(input);
-  return rows;
-}
-
-Plan plan_of(Bound const& query) {
-  auto plan = node_of(query);
-  if (auto const* const scan = std::get_if<BoundScan>(&query.operation))
-    plan.estimated_rows = static_cast<double>(scan->table.num_rows());
-  for (auto const& input : query.inputs) plan.inputs.push_back(plan_of(input));
-  return plan;
-}
-
 /// A node of a plan while its operator is made: the rows that it gives are known once its pipeline has run.
 struct Node {
   Plan plan;
@@ -130,7 +59,7 @@ struct Node {
 };
 
 /// The columns of a result in the types that the query has: strings that breakers were given as views are copied.
-Result<Table> in_types_of(Schema const& wanted, Table table, Control const& control) {
+Result<Table> in_types_of(Schema const& wanted, Table table, pipeline::PipelineOptions options) {
   BoundProject columns;
   bool is_same = true;
   for (std::size_t c = 0; c < wanted.size(); ++c) {
@@ -140,8 +69,6 @@ Result<Table> in_types_of(Schema const& wanted, Table table, Control const& cont
     is_same = false;
   }
   if (is_same) return table;
-  pipeline::PipelineOptions options;
-  options.control = control;
   pipeline::Pipeline copied(std::move(table), std::move(options));
   GARUDA_TRY(copied.project(columns.columns));
   return copied.run(column_names(wanted.size()), std::nullopt);
@@ -151,7 +78,9 @@ Result<Table> in_types_of(Schema const& wanted, Table table, Control const& cont
 class QueryRunner {
  public:
   QueryRunner(QueryOptions const& options, contract::DeviceSet& devices, run::QueryRun& run)
-      : options_(options), devices_(devices), run_(run) {}
+      : options_(options), devices_(devices), run_(run) {
+    if (options.memory_limit_bytes != 0) limit_.emplace(options.memory_limit_bytes);
+  }
 
   /// `rows`: of the result that are wanted, at most, where any will do. `strings`: the form of those that a pipeline
   /// gives; breakers take views.
@@ -168,6 +97,11 @@ class QueryRunner {
     return run_pipeline(query, rows, strings);
   }
 
+  pipeline::PipelineOptions pipeline_options() {
+    return {options_.threads, run_.threads(), limit_ ? limit_->operator_bytes : 0,
+            options_.control, &run_.recorder, limit_ ? &limit_->rows : nullptr};
+  }
+
  private:
   /// Whether the join is a step of a pipeline: on the path whose tables are built once and probed as often as wanted.
   /// A tuning is of the operator that takes both sides whole.
@@ -178,21 +112,36 @@ class QueryRunner {
     return is_of_path && options_.join_tuning == JoinTuning{} && !join.keys.empty();
   }
 
-  pipeline::PipelineOptions pipeline_options() {
-    return {options_.threads, run_.threads(), options_.memory_limit_bytes, options_.control, &run_.recorder};
+  std::uint64_t spilled_bytes() const noexcept { return limit_ ? limit_->rows.spilled_bytes() : 0; }
+
+  /// Says how much of an operator's work went to files since these had `before` bytes.
+  void set_spilled(Plan& plan, std::uint64_t before) {
+    auto const bytes = spilled_bytes() - before;
+    if (bytes == 0) return;
+    plan.details.emplace_back("spilled", fmt::format("{} bytes", bytes));
+    run_.recorder.add_counter("spilled_bytes", bytes);
   }
 
   Result<Ran> run_pipeline(Bound const& query, std::optional<std::uint64_t> rows, StringForm strings) {
     std::unique_ptr<pipeline::Pipeline> made;
     GARUDA_TRY_ASSIGN(auto node, extend(query, made));
-    return run_made(query, std::move(made), std::move(node), rows, strings);
+    return run_made(std::move(node), *made, query.schema.size(), rows, strings);
   }
 
-  Result<Ran> run_made(Bound const& query, std::unique_ptr<pipeline::Pipeline> made, Node node,
-                       std::optional<std::uint64_t> rows, StringForm strings) {
-    GARUDA_TRY_ASSIGN(auto table,
-                      run_.arena.execute([&] { return made->run(column_names(query.schema.size()), rows, strings); }));
-    return Ran{std::move(table), plan_of(std::move(node), *made)};
+  Result<Ran> run_made(Node node, pipeline::Pipeline& made, std::size_t columns, std::optional<std::uint64_t> rows,
+                       StringForm strings) {
+    auto const before = spilled_bytes();
+    GARUDA_TRY_ASSIGN(auto table, run_.arena.execute([&] { return made.run(column_names(columns), rows, strings); }));
+    Ran ran{std::move(table), plan_of(std::move(node), made)};
+    set_spilled(ran.plan, before);
+    return ran;
+  }
+
+  /// Ends the pipeline, whose build sides are freed: a new one begins with its rows.
+  Result<Node> end_pipeline(Node node, std::unique_ptr<pipeline::Pipeline>& made, std::size_t columns) {
+    GARUDA_TRY_ASSIGN(auto ran, run_made(std::move(node), *made, columns, std::nullopt, StringForm::view));
+    made = std::make_unique<pipeline::Pipeline>(std::move(ran.table), pipeline_options());
+    return Node{std::move(ran.plan), std::nullopt, {}};
   }
 
   Plan plan_of(Node node, pipeline::Pipeline const& made) {
@@ -257,17 +206,44 @@ class QueryRunner {
     GARUDA_TRY_ASSIGN(auto built, run(query.inputs[build]));
     auto const filtered = filtered_probe(join, query.inputs[1 - build], built.table.view());
     GARUDA_TRY_ASSIGN(auto probing, extend(filtered ? *filtered : query.inputs[1 - build], made));
-    auto const table = made->keep(std::move(built.table));
-    GARUDA_TRY(made->probe({table, join.build, join.kind, join.nulls_equal, join.keys, join.left_columns,
-                            join.right_columns, std::move(where)},
-                           devices_));
-    Node node{node_of(query), made->num_steps() - 1, {}};
+    pipeline::Probe probe{built.table.view(), join.build,        join.kind,          join.nulls_equal,
+                          join.keys,          join.left_columns, join.right_columns, std::move(where)};
     auto const& row = join::path_of_tables();
-    node.plan.path = row.path;
-    node.plan.device = std::string(row.name);
-    node.inputs.push_back(std::move(probing));
-    node.inputs.insert(build == 0 ? node.inputs.begin() : node.inputs.end(), Node{std::move(built.plan), {}, {}});
-    return node;
+    auto node = node_of(query);
+    node.path = row.path;
+    node.device = std::string(row.name);
+    auto probed = made->probe(probe, devices_);
+    auto const columns = query.inputs[1 - build].schema.size();
+    if (!probed && limit_ && contract::is_shortage(probed.error())) {
+      GARUDA_TRY_ASSIGN(probing, end_pipeline(std::move(probing), made, columns));
+      probed = made->probe(probe, devices_);
+    }
+    Node joined{std::move(node), std::nullopt, {}};
+    joined.inputs.push_back(std::move(probing));
+    joined.inputs.insert(build == 0 ? joined.inputs.begin() : joined.inputs.end(), Node{std::move(built.plan), {}, {}});
+    if (probed) {
+      made->keep(std::move(built.table));
+      joined.step = made->num_steps() - 1;
+      return joined;
+    }
+    if (!limit_ || !contract::is_shortage(probed.error())) return tl::unexpected(std::move(probed).error());
+    GARUDA_TRY(probe_parts(probe, columns, joined.plan, made));
+    return joined;
+  }
+
+  /// Joins the rows of a pipeline of no steps with a build side that does not fit; a new one begins with the result.
+  Result<void> probe_parts(pipeline::Probe const& probe, std::size_t columns, Plan& plan,
+                           std::unique_ptr<pipeline::Pipeline>& made) {
+    auto const before = spilled_bytes();
+    Stopwatch const watch;
+    GARUDA_TRY_ASSIGN(auto const rows,
+                      run_.arena.execute([&] { return made->run(column_names(columns), std::nullopt); }));
+    GARUDA_TRY_ASSIGN(
+        auto table, join_within_limit(rows.view(), probe.build, {probe, pipeline_options(), devices_, *limit_, run_}));
+    set_rows(plan, static_cast<std::uint64_t>(table.num_rows()), watch.elapsed_ns());
+    set_spilled(plan, before);
+    made = std::make_unique<pipeline::Pipeline>(std::move(table), pipeline_options());
+    return {};
   }
 
   /// Runs an operator of the host that takes the whole results of its inputs.
@@ -277,8 +253,10 @@ class QueryRunner {
     auto const operation = plan.operation;  // the plan moves before the timer ends
     run::PhaseTimer const timer(run_.recorder, operation);
     Stopwatch const watch;
+    auto const before = spilled_bytes();
     GARUDA_TRY_ASSIGN(auto table, run_.arena.execute([&] { return body(); }));
     set_rows(plan, static_cast<std::uint64_t>(table.num_rows()), watch.elapsed_ns());
+    set_spilled(plan, before);
     for (auto& input : inputs) plan.inputs.push_back(std::move(input.plan));
     return Ran{std::move(table), std::move(plan)};
   }
@@ -298,8 +276,10 @@ class QueryRunner {
                       sort.rows && !sort.columns.empty() ? run_top(sort, query.inputs[0]) : run(query.inputs[0]));
     inputs.push_back(std::move(input));
     auto const table = inputs[0].table.view();
-    return run_breaker(query, std::move(inputs),
-                       [&, table] { return sort_rows(table, sort.columns, sort.rows, options_.control); });
+    return run_breaker(query, std::move(inputs), [&, table] {
+      return limit_ ? sort_within_limit(table, sort.columns, sort.rows, *limit_, options_.control)
+                    : sort_rows(table, sort.columns, sort.rows, options_.control);
+    });
   }
 
   /// Rows among which are the first ones of an order.
@@ -308,14 +288,16 @@ class QueryRunner {
     GARUDA_TRY_ASSIGN(auto node, extend(input, made));
     auto const& [key, descending, nulls_first] = sort.columns[0];
     made->keep_top(key, {descending, nulls_first}, *sort.rows);
-    return run_made(input, std::move(made), std::move(node), std::nullopt, StringForm::view);
+    return run_made(std::move(node), *made, input.schema.size(), std::nullopt, StringForm::view);
   }
 
   Result<Ran> run_number(BoundNumber const& number, Bound const& query) {
     GARUDA_TRY_ASSIGN(auto inputs, run_inputs(query));
     auto const table = inputs[0].table.view();
     GARUDA_TRY_ASSIGN(auto ran, run_breaker(query, std::move(inputs), [&, table] {
-                        return number_rows(table, number.columns, number.num_partition, options_.control);
+                        return limit_ ? number_within_limit(table, number.columns, number.num_partition, *limit_,
+                                                            options_.control)
+                                      : number_rows(table, number.columns, number.num_partition, options_.control);
                       }));
     return Ran{with_positions(std::move(ran.table)), std::move(ran.plan)};
   }
@@ -336,7 +318,7 @@ class QueryRunner {
     for (auto& ran : inputs) {
       // Breakers and pipelines give strings in forms of their own.
       GARUDA_TRY_ASSIGN(auto table, run_.arena.execute([&] {
-        return in_types_of(query.schema, std::move(ran.table), options_.control);
+        return in_types_of(query.schema, std::move(ran.table), pipeline_options());
       }));
       tables.push_back(std::move(table));
     }
@@ -345,8 +327,10 @@ class QueryRunner {
 
   /// Reads a result to its end; the operator takes its place above the plans of its inputs.
   Result<Ran> collected(QueryResult& result, std::vector<Ran> inputs) {
-    GARUDA_TRY_ASSIGN(auto table, collect(result));
+    auto const before = spilled_bytes();
+    GARUDA_TRY_ASSIGN(auto table, limit_ ? limit_->rows.collect(result) : collect(result));
     auto plan = result.plan();
+    set_spilled(plan, before);
     plan.inputs.clear();
     for (auto& input : inputs) plan.inputs.push_back(std::move(input.plan));
     auto const stats = result.stats();
@@ -388,13 +372,28 @@ class QueryRunner {
     spec.aggregates = group_by.aggregates;
     GARUDA_TRY_ASSIGN(auto columns, resolve::resolve_group_by(table, spec));
     GroupByOptions const options{options_, options_.group_by_tuning};
+    if (limit_) return run_limited(table, spec, options, std::move(inputs));
     GARUDA_TRY_ASSIGN(auto result, group_by::group_by({table, spec, std::move(columns), options, &devices_}));
     return collected(*result, std::move(inputs));
+  }
+
+  Result<Ran> run_limited(TableView table, GroupBySpec const& spec, GroupByOptions const& options,
+                          std::vector<Ran> inputs) {
+    auto const before = spilled_bytes();
+    Stopwatch const watch;
+    GARUDA_TRY_ASSIGN(auto groups, group_within_limit(table, {spec, options, devices_, *limit_, run_}));
+    auto& plan = groups.plan;
+    plan.inputs.clear();
+    for (auto& input : inputs) plan.inputs.push_back(std::move(input.plan));
+    set_rows(plan, static_cast<std::uint64_t>(groups.table.num_rows()), watch.elapsed_ns());
+    set_spilled(plan, before);
+    return Ran{with_positions(std::move(groups.table)), std::move(plan)};
   }
 
   QueryOptions const& options_;
   contract::DeviceSet& devices_;
   run::QueryRun& run_;
+  std::optional<QueryLimit> limit_;
 };
 
 /// The rows of a query that has run.
@@ -428,9 +427,11 @@ Result<std::unique_ptr<QueryResult>> run_query(Query const& query, QueryOptions 
   GARUDA_TRY_ASSIGN(bound, run.arena.execute([&] { return order_joins(prune(std::move(bound)), options.control); }));
   bound = prune(std::move(bound));
   GARUDA_TRY(check_strict(bound, options));
-  GARUDA_TRY_ASSIGN(auto ran, QueryRunner(options, devices, run).run(bound, std::nullopt, StringForm::utf8));
-  GARUDA_TRY_ASSIGN(ran.table,
-                    run.arena.execute([&] { return in_types_of(wanted, std::move(ran.table), options.control); }));
+  QueryRunner runner(options, devices, run);
+  GARUDA_TRY_ASSIGN(auto ran, runner.run(bound, std::nullopt, StringForm::utf8));
+  GARUDA_TRY_ASSIGN(ran.table, run.arena.execute([&] {
+    return in_types_of(wanted, std::move(ran.table), runner.pipeline_options());
+  }));
   auto schema = ran.table.schema();
   for (std::size_t c = 0; c < schema.size(); ++c) schema[c].name = wanted[c].name;
   auto stats = run.stats(ran.plan);

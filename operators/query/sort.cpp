@@ -13,6 +13,7 @@
 #include "core/shortage.hpp"
 #include "keys/codes/key_types.hpp"
 #include "keys/order/order_words.hpp"
+#include "operators/materialize/numbered_rows.hpp"
 #include "operators/pipeline/rows.hpp"
 
 namespace garuda::query {
@@ -102,28 +103,6 @@ Result<pipeline::RowNumbers> sorted_ids(SortWords const& words, std::uint64_t wa
   return ids;
 }
 
-/// Columns of a batch, and what keeps them and the numbers of their rows.
-struct NumberedBatch {
-  std::shared_ptr<void const> columns;
-  std::shared_ptr<std::vector<std::int64_t> const> numbers;
-};
-
-Table with_numbers(TableView table, std::shared_ptr<std::vector<std::int64_t> const> const& numbers) {
-  auto schema = table.schema();
-  schema.push_back({{}, {TypeId::int64}, false});
-  std::vector<Batch> batches;
-  std::int64_t first = 0;
-  for (std::size_t b = 0; b < table.num_batches(); ++b) {
-    auto const& from = table.batch(b);
-    std::vector<ArrayView> columns(from.columns.begin(), from.columns.end());
-    columns.push_back({.length = from.num_rows, .offset = first, .null_count = 0, .values = numbers->data()});
-    batches.push_back(
-        {from.num_rows, std::move(columns), std::make_shared<NumberedBatch const>(NumberedBatch{from.owner, numbers})});
-    first += from.num_rows;
-  }
-  return {std::move(schema), std::move(batches)};
-}
-
 }  // namespace
 
 Result<Table> number_rows(TableView table, std::span<SortColumn const> columns, std::size_t num_partition,
@@ -140,18 +119,43 @@ Result<Table> number_rows(TableView table, std::span<SortColumn const> columns, 
       number = is_of_last ? number + 1 : 1;
       (*numbers)[row] = number;
     }
-    return with_numbers(table, std::move(numbers));
+    return materialize::with_numbers(table, {}, numbers);
   });
 }
 
 Result<Table> sort_rows(TableView table, std::span<SortColumn const> columns, std::optional<std::uint64_t> rows,
-                        Control const& control) {
+                        Control const& control, materialize::SpillSpace* space) {
   return or_out_of_memory("the order of a query's rows", [&]() -> Result<Table> {
-    GARUDA_TRY_ASSIGN(auto const words, SortWords::create(table, columns, control));
-    auto const wanted = std::min(rows.value_or(words.rows()), words.rows());
-    GARUDA_TRY_ASSIGN(auto const ids, sorted_ids(words, wanted, control));
-    return pipeline::gather_rows(table, {&ids, 1}, control);
+    GARUDA_TRY_ASSIGN(auto const ids, sorted_row_numbers(table, columns, rows, control));
+    return pipeline::gather_rows(table, {&ids, 1}, control, space);
   });
+}
+
+Result<pipeline::RowNumbers> sorted_row_numbers(TableView table, std::span<SortColumn const> columns,
+                                                std::optional<std::uint64_t> rows, Control const& control) {
+  GARUDA_TRY_ASSIGN(auto const words, SortWords::create(table, columns, control));
+  return sorted_ids(words, std::min(rows.value_or(words.rows()), words.rows()), control);
+}
+
+Result<pipeline::RowNumbers> distinct_row_numbers(TableView table, std::span<SortColumn const> columns,
+                                                  Control const& control) {
+  GARUDA_TRY_ASSIGN(auto const words, SortWords::create(table, columns, control));
+  GARUDA_TRY_ASSIGN(auto ids, sorted_ids(words, words.rows(), control));
+  auto const num_words = words.words_of(columns.size());
+  auto const end = std::unique(ids.begin(), ids.end(), [&](std::int64_t a, std::int64_t b) {
+    return words.are_equal(static_cast<std::uint64_t>(a), static_cast<std::uint64_t>(b), num_words);
+  });
+  ids.resize(static_cast<std::size_t>(end - ids.begin()));
+  return ids;
+}
+
+Result<std::vector<std::int64_t>> numbers_in_order(TableView table, std::span<SortColumn const> columns,
+                                                   std::int64_t first, Control const& control) {
+  GARUDA_TRY_ASSIGN(auto const words, SortWords::create(table, columns, control));
+  std::vector<std::int64_t> numbers(words.rows(), first);
+  for (std::uint64_t row = 1; row < numbers.size(); ++row)
+    numbers[row] = words.are_equal(row - 1, row, words.words_of(columns.size())) ? numbers[row - 1] + 1 : 1;
+  return numbers;
 }
 
 }  // namespace garuda::query

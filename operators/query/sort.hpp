@@ -5,10 +5,13 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <vector>
 
 #include "garuda/control.hpp"
 #include "garuda/error.hpp"
 #include "garuda/table.hpp"
+#include "operators/materialize/spill_space.hpp"
+#include "operators/pipeline/rows.hpp"
 
 namespace garuda::query {
 
@@ -20,10 +23,23 @@ struct SortColumn {
 
 /// The first `rows` rows in the order of `columns` (nullopt: all rows), values ordered as keys::encode_order has it.
 /// Rows that are equal in all of them keep their order. Blocks; runs on the threads of the calling task arena. Memory:
-/// eight bytes a row and 64-bit word, of which a column takes one, or two with nulls. Errors: those of encode_order and
-/// Gatherer::gather; out_of_memory, cancelled.
+/// eight bytes a row and 64-bit word, of which a column takes one, or two with nulls. `space`: keeps the result;
+/// nullptr: it is in memory. Errors: those of encode_order, Gatherer::gather and SpillSpace::keep; out_of_memory,
+/// cancelled.
 Result<Table> sort_rows(TableView table, std::span<SortColumn const> columns, std::optional<std::uint64_t> rows,
-                        Control const& control);
+                        Control const& control, materialize::SpillSpace* space = nullptr);
+
+/// The numbers of the rows that sort_rows() gives, in that order. Errors: those of encode_order.
+Result<pipeline::RowNumbers> sorted_row_numbers(TableView table, std::span<SortColumn const> columns,
+                                                std::optional<std::uint64_t> rows, Control const& control);
+/// The number of one row of all that are equal in all of `columns`, in their order. Errors: as above.
+Result<pipeline::RowNumbers> distinct_row_numbers(TableView table, std::span<SortColumn const> columns,
+                                                  Control const& control);
+
+/// The numbers of rows that are in order, from 1 on within each run of rows that are equal in `columns`; the first row
+/// has the number `first`. Errors: as above.
+Result<std::vector<std::int64_t>> numbers_in_order(TableView table, std::span<SortColumn const> columns,
+                                                   std::int64_t first, Control const& control);
 
 /// The rows of the table, in its order, with a column of int64 more: their numbers, from 1 on, in the order of
 /// `columns`, among those that are equal in the first `num_partition` ones. Shares the columns of the table, whose

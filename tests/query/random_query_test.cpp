@@ -86,14 +86,24 @@ struct Tally {
   std::uint64_t rows = 0;
   std::uint64_t failed = 0;
   std::uint64_t left_out = 0;
+  std::uint64_t spilled = 0;
+  std::uint64_t too_large = 0;  ///< for the memory limit
 };
 
 class RandomQueries : public testing::EngineTest {
  protected:
   /// The first way in which the engine's answer is not the reference's; empty: there is none.
-  static std::string difference(Query const& query, Expected const& expected, QueryOptions const& options) {
+  static std::string difference(Query const& query, Expected const& expected, QueryOptions const& options,
+                                Tally& tally) {
     auto const result = engine().run(query, options);
+    if (!result && options.memory_limit_bytes != 0 && result.error().code() == ErrorCode::limit_exceeded) {
+      ++tally.too_large;
+      return {};
+    }
     if (!result) return failure(result.error(), expected);
+    auto const counters = (*result)->stats().counters;
+    if (std::ranges::any_of(counters, [](auto const& counter) { return counter.first == "spilled_bytes"; }))
+      ++tally.spilled;
     auto const table = collect(**result);
     if (!table) return failure(table.error(), expected);
     if (expected.must_fail) return "the query gives rows, and a value of them cannot be computed";
@@ -147,7 +157,7 @@ class RandomQueries : public testing::EngineTest {
       ++tally.left_out;
       return;
     }
-    auto const different = difference(query, *expected, options);
+    auto const different = difference(query, *expected, options, tally);
     ++tally.compared;
     tally.rows += expected->rows.size();
     if (expected->may_fail) ++tally.failed;
@@ -176,16 +186,18 @@ class RandomQueries : public testing::EngineTest {
     }
   }
 
-  static void run_cases(QueryOptions const& options, std::uint64_t cases) {
+  static Tally run_cases(QueryOptions const& options, std::uint64_t cases) {
     Tally tally;
     auto const first = testing::first_seed(1);
     for (auto seed = first; seed < first + cases && !HasFailure(); ++seed) run_case(seed, options, tally);
     std::cout << to_string(options.path) << ": " << tally.compared << " queries, " << tally.rows << " rows, "
-              << tally.failed << " with values that cannot be computed, " << tally.left_out << " left out\n";
-    if (cases < 100 || HasFailure()) return;
+              << tally.failed << " with values that cannot be computed, " << tally.left_out << " left out, "
+              << tally.spilled << " spilled, " << tally.too_large << " too large\n";
+    if (cases < 100 || HasFailure()) return tally;
     EXPECT_GT(tally.rows, 2 * tally.compared);
     EXPECT_LT(tally.failed, tally.compared / 4);
     EXPECT_LT(tally.left_out, tally.compared / 10);
+    return tally;
   }
 };
 
@@ -198,6 +210,20 @@ std::uint64_t cases_of(Path path) {
 
 TEST_F(RandomQueries, GiveTheRowsOfTheReference) {
   for (auto const& options : all_paths<QueryOptions>()) run_cases(options, cases_of(options.path));
+}
+
+TEST_F(RandomQueries, GiveTheSameRowsWhereTheyDoNotFitTheMemoryLimit) {
+  // Groups of a few rows fit the first limit, build sides need the second one.
+  for (std::uint64_t const limit : {4'000, 42'000}) {
+    QueryOptions options;
+    options.path = Path::cpu;
+    options.memory_limit_bytes = limit;
+    auto const cases = cases_of(options.path) / 4;
+    auto const tally = run_cases(options, cases);
+    if (cases < 100 || HasFailure()) return;
+    EXPECT_GT(tally.spilled, limit == 4'000 ? tally.compared / 50 : 0);
+    EXPECT_LT(tally.too_large, limit == 4'000 ? tally.compared / 2 : 1);
+  }
 }
 
 }  // namespace

@@ -1,0 +1,126 @@
+#include "operators/query/limited/hash_partitions.hpp"
+
+#include <algorithm>
+#include <mutex>
+#include <numeric>
+#include <optional>
+#include <utility>
+
+#include "core/parallel_blocks.hpp"
+#include "keys/codes/attribute_reader.hpp"
+#include "keys/numbering/mix.hpp"
+#include "operators/materialize/gather.hpp"
+#include "operators/pipeline/rows.hpp"
+
+namespace garuda::query {
+namespace {
+
+using pipeline::RowNumbers;
+
+/// The first failure of work that several threads share.
+class FirstFailure {
+ public:
+  void take(Result<void> done) {
+    if (done) return;
+    std::lock_guard const lock(mutex_);
+    if (outcome_) outcome_ = std::move(done);
+  }
+  Result<void> outcome() && { return std::move(outcome_); }
+
+ private:
+  std::mutex mutex_;
+  Result<void> outcome_;
+};
+
+/// One hash a row of its keys.
+Result<std::vector<std::uint64_t>> hash_rows(TableView table, std::span<HashedKey const> keys) {
+  std::vector<std::uint64_t> hashes(static_cast<std::size_t>(table.num_rows()), 0);
+  std::vector<std::uint64_t> of_column(hashes.size());
+  for (auto const& key : keys) {
+    GARUDA_TRY(keys::hash_key_column(table, key.column, key.as, of_column));
+    for (std::size_t i = 0; i < hashes.size(); ++i) hashes[i] = keys::add_key_hash(hashes[i], of_column[i]);
+  }
+  return hashes;
+}
+
+/// The partition of each row of a block of the table.
+Result<void> split_block(TableView block, std::span<HashedKey const> keys, std::uint32_t level, std::uint32_t bits,
+                         std::span<std::uint8_t> to) {
+  static_assert(kMostSplitBits <= 8);
+  GARUDA_TRY_ASSIGN(auto const hashes, hash_rows(block, keys));
+  for (std::size_t i = 0; i < hashes.size(); ++i)
+    to[i] = static_cast<std::uint8_t>(keys::spill_partition(hashes[i], level, bits));
+  return {};
+}
+
+}  // namespace
+
+Result<void> keep_lists(Gatherer const& gatherer, std::span<pipeline::RowNumbers const> lists, QueryLimit& limit,
+                        Control const& control, std::span<std::vector<Batch>> to) {
+  RowNumbers all;
+  for (auto const& list : lists) all.insert(all.end(), list.begin(), list.end());
+  std::size_t list = 0;
+  std::size_t in_list = 0;  // rows of the list that are there
+  for (std::size_t begin = 0; begin < all.size();) {
+    GARUDA_TRY(check_cancelled(&control));
+    GARUDA_TRY_ASSIGN(auto gathered, gatherer.gather(std::span<std::int64_t const>(all).subspan(begin)));
+    GARUDA_TRY_ASSIGN(auto const kept, limit.rows.keep(gatherer.schema(), std::move(gathered.batch)));
+    for (std::int64_t at = 0; at < gathered.rows_taken;) {
+      while (in_list == lists[list].size()) {
+        ++list;
+        in_list = 0;
+      }
+      auto const count = std::min(static_cast<std::int64_t>(lists[list].size() - in_list), gathered.rows_taken - at);
+      Batch part{count, {}, kept.owner};
+      for (auto const& column : kept.columns) part.columns.push_back(slice(column, at, count));
+      to[list].push_back(std::move(part));
+      in_list += static_cast<std::size_t>(count);
+      at += count;
+    }
+    begin += static_cast<std::size_t>(gathered.rows_taken);
+  }
+  return {};
+}
+
+HashedKey hashed_key(TableView table, std::size_t column) {
+  auto const& type = table.schema()[column].type;
+  return {column, type.id == TypeId::dictionary ? *type.value : type};
+}
+
+std::uint32_t split_bits(std::uint64_t needed_bytes, QueryLimit const& limit) noexcept {
+  std::uint32_t bits = 1;
+  while (bits < kMostSplitBits && (needed_bytes >> bits) > limit.operator_bytes / 2) ++bits;
+  return bits;
+}
+
+Result<std::vector<Table>> hash_partitions(TableView table, std::span<HashedKey const> keys, std::uint32_t level,
+                                           std::uint32_t bits, StringForm strings, QueryLimit& limit,
+                                           Control const& control) {
+  auto const rows = static_cast<std::uint64_t>(table.num_rows());
+  auto const row_bytes = materialize::bytes_of_rows(table) / std::max<std::uint64_t>(rows, 1);
+  // A row's hashes and numbers, and its copy.
+  auto const window_rows = std::max<std::uint64_t>(limit.operator_bytes / 2 / (row_bytes + 32), 1024);
+  std::vector<std::size_t> all(table.num_columns());
+  std::iota(all.begin(), all.end(), 0);
+  GARUDA_TRY_ASSIGN(auto const gatherer, Gatherer::create(table, all, strings));
+  auto const num_parts = std::size_t{1} << bits;
+  std::vector<std::vector<Batch>> batches(num_parts);
+  for (std::uint64_t begin = 0; begin < rows; begin += window_rows) {
+    auto const window = pipeline::slice_rows(table, begin, window_rows);
+    std::vector<std::uint8_t> digits(static_cast<std::size_t>(window.num_rows()));
+    FirstFailure failure;
+    GARUDA_TRY(for_each_range(digits.size(), &control, [&](std::uint64_t from, std::uint64_t to) {
+      auto const block = pipeline::slice_rows(window.view(), from, to - from);
+      failure.take(split_block(block.view(), keys, level, bits, std::span(digits).subspan(from, to - from)));
+    }));
+    std::vector<RowNumbers> numbers(num_parts);
+    for (std::size_t i = 0; i < digits.size(); ++i) numbers[digits[i]].push_back(static_cast<std::int64_t>(begin + i));
+    GARUDA_TRY(std::move(failure).outcome());
+    GARUDA_TRY(keep_lists(gatherer, numbers, limit, control, batches));
+  }
+  std::vector<Table> parts;
+  for (auto& part : batches) parts.emplace_back(gatherer.schema(), std::move(part));
+  return parts;
+}
+
+}  // namespace garuda::query

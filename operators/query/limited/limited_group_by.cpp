@@ -1,0 +1,155 @@
+#include "operators/query/limited/limited_group_by.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <memory>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "operators/contract/sizing.hpp"
+#include "operators/group_by/group_by.hpp"
+#include "operators/group_by/partial_groups.hpp"
+#include "operators/pipeline/rows.hpp"
+#include "operators/query/limited/hash_partitions.hpp"
+#include "operators/resolve/group_by_columns.hpp"
+
+namespace garuda::query {
+namespace {
+
+/// A block of so many rows that does not fit is an error.
+constexpr std::uint64_t kFewestBlockRows = 1;
+
+/// The group-by of one query, cut into runs that fit.
+class GroupByRuns {
+ public:
+  explicit GroupByRuns(LimitedGroupBy const& request) : request_(request), options_(request.options) {
+    options_.memory_limit_bytes = request.limit.operator_bytes;
+  }
+
+  Result<Table> group(TableView table, std::uint32_t level) {
+    auto const rows = static_cast<std::uint64_t>(table.num_rows());
+    // The words of a table's keys are made before it is known what grouping them takes.
+    if (rows <= 2 * block_rows_of(request_.limit)) {
+      auto groups = group_once(table, request_.spec);
+      if (groups || !contract::is_shortage(groups.error())) return groups;
+      if (rows <= kFewestBlockRows) return groups;
+    }
+    GARUDA_TRY_ASSIGN(auto const partial, group_by::PartialGroups::create(table.schema(), request_.spec, rows));
+    if (partial.can_merge()) {
+      GARUDA_TRY_ASSIGN(auto groups, group_blocks(table, partial));
+      if (groups) return merge(groups->view(), partial, level);
+    }
+    return group_partitions(table, level);
+  }
+
+  Plan take_plan() && { return plan_ ? *std::move(plan_) : Plan(); }
+
+ private:
+  Result<Table> group_once(TableView table, GroupBySpec const& spec) {
+    GARUDA_TRY_ASSIGN(auto columns, resolve::resolve_group_by(table, spec));
+    GARUDA_TRY_ASSIGN(auto result, group_by::group_by({table, spec, std::move(columns), options_, &request_.devices}));
+    GARUDA_TRY_ASSIGN(auto groups, request_.limit.rows.collect(*result));
+    if (!plan_) plan_ = result->plan();
+    auto const stats = result->stats();
+    for (auto const& phase : stats.phases)
+      request_.run.recorder.add_phase(phase.name, phase.ns, phase.bytes, phase.items);
+    for (auto const& [name, value] : stats.counters) request_.run.recorder.add_counter(name, value);
+    return groups;
+  }
+
+  /// The groups of all blocks, one behind the other; nullopt: blocks do not bring rows together, so that keys have to.
+  Result<std::optional<Table>> group_blocks(TableView table, group_by::PartialGroups const& partial) {
+    auto const rows = static_cast<std::uint64_t>(table.num_rows());
+    auto block_rows = std::min(block_rows_of(request_.limit), std::max<std::uint64_t>(rows / 2, kFewestBlockRows));
+    std::vector<Table> groups;
+    std::uint64_t num_groups = 0;
+    for (std::uint64_t begin = 0; begin < rows;) {
+      auto const block = pipeline::slice_rows(table, begin, block_rows);
+      auto grouped = group_once(block.view(), partial.spec());
+      if (!grouped && contract::is_shortage(grouped.error()) && block_rows > kFewestBlockRows) {
+        block_rows /= 2;
+        continue;
+      }
+      if (!grouped) return tl::unexpected(std::move(grouped).error());
+      begin += static_cast<std::uint64_t>(block.num_rows());
+      num_groups += static_cast<std::uint64_t>(grouped->num_rows());
+      groups.push_back(*std::move(grouped));
+      if (!request_.spec.keys.empty() && num_groups > begin / 2) return std::nullopt;
+    }
+    request_.run.recorder.add_counter("grouped_blocks", groups.size());
+    return pipeline::append_rows(groups);
+  }
+
+  /// Merges the groups of blocks, at once or partition by partition.
+  Result<Table> merge(TableView groups, group_by::PartialGroups const& partial, std::uint32_t level) {
+    auto merged = partial.merge(groups, options_, request_.devices);
+    if (merged) {
+      GARUDA_TRY_ASSIGN(auto finished, partial.finish(merged->view(), options_.control));
+      return kept(std::move(finished));
+    }
+    if (!contract::is_shortage(merged.error()) || request_.spec.keys.empty() || level == kMostSplitLevels)
+      return tl::unexpected(std::move(merged).error());
+    GARUDA_TRY_ASSIGN(auto const parts, partitions(groups, level, StringForm::utf8));
+    std::vector<Table> tables;
+    for (auto const& part : parts) {
+      if (part.num_rows() == 0) continue;
+      GARUDA_TRY_ASSIGN(auto table, merge(part.view(), partial, level + 1));
+      tables.push_back(std::move(table));
+    }
+    return pipeline::append_rows(tables);
+  }
+
+  Result<Table> group_partitions(TableView table, std::uint32_t level) {
+    if (request_.spec.keys.empty() || level == kMostSplitLevels)
+      return fail(ErrorCode::limit_exceeded,
+                  fmt::format("a group-by of a query needs all values of a group at once, and {} rows with {} bytes do "
+                              "not fit the memory that its limit leaves to an operator: {}",
+                              table.num_rows(), materialize::bytes_of_rows(table), request_.limit.operator_bytes));
+    GARUDA_TRY_ASSIGN(auto const parts, partitions(table, level, StringForm::view));
+    std::vector<Table> tables;
+    for (auto const& part : parts) {
+      if (part.num_rows() == 0) continue;
+      GARUDA_TRY_ASSIGN(auto groups, group(part.view(), level + 1));
+      tables.push_back(std::move(groups));
+    }
+    return pipeline::append_rows(tables);
+  }
+
+  Result<std::vector<Table>> partitions(TableView table, std::uint32_t level, StringForm strings) {
+    constexpr std::uint64_t kRowBytes = 64;  // of its key, its place and its states
+    std::vector<HashedKey> keys;
+    for (auto const& name : request_.spec.keys) {
+      GARUDA_TRY_ASSIGN(auto const column, find_column(table.schema(), name));
+      keys.push_back(hashed_key(table, column));
+    }
+    auto const needed = materialize::bytes_of_rows(table) + static_cast<std::uint64_t>(table.num_rows()) * kRowBytes;
+    auto const bits = split_bits(needed, request_.limit);
+    return request_.run.arena.execute(
+        [&] { return hash_partitions(table, keys, level, bits, strings, request_.limit, options_.control); });
+  }
+
+  Result<Table> kept(Table table) {
+    std::vector<Batch> batches;
+    for (auto const& batch : table.batches()) {
+      GARUDA_TRY_ASSIGN(auto in_place, request_.limit.rows.keep(table.schema(), batch));
+      batches.push_back(std::move(in_place));
+    }
+    return Table(table.schema(), std::move(batches));
+  }
+
+  LimitedGroupBy const& request_;
+  GroupByOptions options_;
+  std::optional<Plan> plan_;  ///< of the first run that made groups
+};
+
+}  // namespace
+
+Result<LimitedGroups> group_within_limit(TableView table, LimitedGroupBy const& request) {
+  GroupByRuns runs(request);
+  GARUDA_TRY_ASSIGN(auto groups, runs.group(table, 0));
+  return LimitedGroups{std::move(groups), std::move(runs).take_plan()};
+}
+
+}  // namespace garuda::query

@@ -1,0 +1,23 @@
+// Plans of queries: a node for each operator, as the query has them.
+#pragma once
+
+#include <cstdint>
+
+#include "garuda/plan.hpp"
+#include "operators/query/bind.hpp"
+
+namespace garuda::query {
+
+/// The plan of an operator of the host, without those of its inputs.
+Plan node_of(Bound const& query);
+
+/// The plan of a query that has not run.
+Plan plan_of(Bound const& query);
+
+/// Says what an operator has given, and the time that it took alone.
+void set_rows(Plan& plan, std::uint64_t rows, std::uint64_t ns);
+
+/// The rows of all tables that a query has read.
+std::uint64_t rows_read(Plan const& plan);
+
+}  // namespace garuda::query
