@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <cstring>
 #include <string_view>
+#include <type_traits>
 
 #include "garuda/table.hpp"
 #include "garuda/types.hpp"
@@ -59,19 +60,28 @@ inline ValueLayout value_layout(DataType const& type) noexcept {
 }
 
 /// The value at position `at` of the buffers of `array`, that is counted from their start, not from its offset.
-inline std::string_view variable_value(ArrayView const& array, ValueLayout layout, std::int64_t at) noexcept {
-  auto const range = [&](auto const* offsets) {
-    auto const length = static_cast<std::size_t>(offsets[at + 1] - offsets[at]);
+template <ValueLayout kLayout>
+std::string_view variable_value(ArrayView const& array, std::int64_t at) noexcept {
+  if constexpr (kLayout == ValueLayout::views) {
+    auto const& view = static_cast<ValueView const*>(array.values)[at];
+    auto const length = static_cast<std::size_t>(view.length);
+    if (view.length <= kInlineViewBytes) return {view.bytes, length};
+    auto const* const buffers = static_cast<ViewBuffers const*>(array.offsets)->buffers;
+    return {static_cast<char const*>(buffers[view.buffer()]) + view.offset(), length};
+  } else {
+    using Offset = std::conditional_t<kLayout == ValueLayout::offsets32, std::int32_t, std::int64_t>;
+    auto const* const offsets = static_cast<Offset const*>(array.offsets) + at;
+    auto const length = static_cast<std::size_t>(offsets[1] - offsets[0]);
     return length == 0 ? std::string_view()
-                       : std::string_view(static_cast<char const*>(array.values) + offsets[at], length);
-  };
-  if (layout == ValueLayout::offsets32) return range(static_cast<std::int32_t const*>(array.offsets));
-  if (layout == ValueLayout::offsets64) return range(static_cast<std::int64_t const*>(array.offsets));
-  auto const& view = static_cast<ValueView const*>(array.values)[at];
-  auto const length = static_cast<std::size_t>(view.length);
-  if (view.length <= kInlineViewBytes) return {view.bytes, length};
-  auto const* const buffers = static_cast<ViewBuffers const*>(array.offsets)->buffers;
-  return {static_cast<char const*>(buffers[view.buffer()]) + view.offset(), length};
+                       : std::string_view(static_cast<char const*>(array.values) + offsets[0], length);
+  }
+}
+
+/// The same, for loops over few values: the layout is looked at for each of them.
+inline std::string_view variable_value(ArrayView const& array, ValueLayout layout, std::int64_t at) noexcept {
+  if (layout == ValueLayout::offsets32) return variable_value<ValueLayout::offsets32>(array, at);
+  if (layout == ValueLayout::offsets64) return variable_value<ValueLayout::offsets64>(array, at);
+  return variable_value<ValueLayout::views>(array, at);
 }
 
 /// The bytes of a value of strings or binary of any layout, or of another type of fixed width, at position `at` of the

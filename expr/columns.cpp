@@ -41,8 +41,10 @@ void with_values(ArrayView const& array, DataType const& type, Body const& body)
       return row.width == 8 ? body(loader<Int128, std::int64_t>(values)) : body(loader<Int128, std::int32_t>(values));
     case TypeFamily::bytes:
       if (type.id == TypeId::fixed_size_binary) return body([&](std::int64_t at) { return bytes_at(array, type, at); });
-      if (is_view(type)) return body([&](std::int64_t at) { return variable_value(array, ValueLayout::views, at); });
-      return body([&, layout = value_layout(type)](std::int64_t at) { return variable_value(array, layout, at); });
+      if (is_view(type)) return body([&](std::int64_t at) { return variable_value<ValueLayout::views>(array, at); });
+      if (has_large_offsets(type))
+        return body([&](std::int64_t at) { return variable_value<ValueLayout::offsets64>(array, at); });
+      return body([&](std::int64_t at) { return variable_value<ValueLayout::offsets32>(array, at); });
     default:
       return visit_integers(row.width, row.is_signed, [&]<class Stored>(Stored*) {
         using Word = std::conditional_t<std::is_signed_v<Stored>, std::int32_t, std::uint32_t>;

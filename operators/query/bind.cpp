@@ -81,6 +81,18 @@ Result<Aggregate> bind_aggregate(AggregateCall const& aggregate, AggregateColumn
   return bound;
 }
 
+/// A column of which rows are counted where nothing of them is read: the narrowest, or a constant where all are wide.
+Result<ProjectedColumn> counted_column(Schema const& schema) {
+  constexpr std::int32_t kMostBytes = 4;
+  auto const width = [](Field const& field) {
+    auto const bytes = byte_width(field.type);
+    return bytes > 0 ? bytes : kMostBytes + 1;
+  };
+  auto const narrowest = std::ranges::min_element(schema, {}, width);
+  if (width(*narrowest) <= kMostBytes) return ProjectedColumn(static_cast<std::size_t>(narrowest - schema.begin()));
+  return expr::constant(true, {TypeId::boolean});
+}
+
 Result<Bound> bind_group_by(Query::GroupBy const& group_by, Bound input) {
   BoundProject columns;
   Schema read;
@@ -99,8 +111,8 @@ Result<Bound> bind_group_by(Query::GroupBy const& group_by, Bound input) {
     spec.aggregates.push_back(std::move(bound));
   }
   if (columns.columns.empty() && !input.schema.empty()) {
-    // Rows are counted of some column.
-    columns.columns.emplace_back(std::size_t{0});
+    GARUDA_TRY_ASSIGN(auto column, counted_column(input.schema));
+    columns.columns.push_back(std::move(column));
     read.push_back(field_of(columns.columns.back(), input.schema, column_name(0)));
   }
   Table const none(read, {});
