@@ -26,7 +26,7 @@ namespace garuda::keys {
 namespace {
 
 /// Most distinct values in a thread's table: it then lies in a core's second-level cache.
-constexpr std::uint64_t kMostLocalValues = std::uint64_t{1} << 14;
+constexpr std::uint64_t kMostLocalValues = std::uint64_t{1} << 16;
 /// Values a section: its table then lies in a core's cache.
 constexpr std::uint64_t kSectionValues = std::uint64_t{1} << 15;
 constexpr std::uint32_t kMaxSectionBits = 10;
