@@ -100,10 +100,11 @@ class FileReader {
   /// Errors: invalid_input, out_of_memory, cancelled; the sentence names the file.
   virtual Result<ArrowBatches> read(std::vector<int> const& columns, ReadOptions const& options) = 0;
 
-  /// Bytes of the file that hold the columns at these positions, where `options` want them; all bytes where the format
-  /// does not say where columns are.
-  virtual std::uint64_t bytes_of(std::vector<int> const& /*columns*/, ReadOptions const& /*options*/) const {
-    return static_cast<std::uint64_t>(input_.file->GetSize().ValueOr(0));
+  /// Row groups and bytes of the file that hold the columns at these positions, where `options` want them; all bytes
+  /// where the format does not say where columns are.
+  virtual FilesRead share_of(std::vector<int> const& /*columns*/, ReadOptions const& /*options*/) const {
+    auto const bytes = static_cast<std::uint64_t>(input_.file->GetSize().ValueOr(0));
+    return {0, 0, bytes, bytes};
   }
 
   /// The file's row groups, which live as long as the reader; nullptr: the format has none.

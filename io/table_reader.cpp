@@ -4,6 +4,7 @@
 #include <tbb/task_arena.h>
 
 #include <algorithm>
+#include <atomic>
 #include <utility>
 
 #include "core/parallel_blocks.hpp"
@@ -17,10 +18,23 @@
 namespace garuda::io {
 namespace {
 
+/// Adds the share of a file that was read; files are read side by side.
+void count_read(ChosenColumns const& file, ReadOptions const& options) {
+  if (options.bytes_read == nullptr && options.files_read == nullptr) return;
+  auto const share = file.reader->share_of(file.columns, options);
+  if (options.bytes_read != nullptr) *options.bytes_read += share.bytes;
+  if (options.files_read == nullptr) return;
+  auto& read = *options.files_read;
+  std::atomic_ref(read.row_groups) += share.row_groups;
+  std::atomic_ref(read.all_row_groups) += share.all_row_groups;
+  std::atomic_ref(read.bytes) += share.bytes;
+  std::atomic_ref(read.all_bytes) += share.all_bytes;
+}
+
 Result<FileRows> read_file(std::filesystem::path const& path, ReadOptions const& options) {
   GARUDA_TRY_ASSIGN(auto const file, choose_columns(path, options));
   GARUDA_TRY_ASSIGN(auto batches, file.reader->read(file.columns, options));
-  if (options.bytes_read != nullptr) *options.bytes_read += file.reader->bytes_of(file.columns, options);
+  count_read(file, options);
   return checked_rows(file, std::move(batches), options);
 }
 
@@ -120,6 +134,17 @@ Result<Table> read_table(TableFiles const& files, ReadOptions const& options) {
   auto table = to_table(schema, std::move(batches));
   if (!table) return tl::unexpected(std::move(table).error().wrap(sentence));
   return table;
+}
+
+Result<Schema> decoded_fields(Schema const& stored) {
+  GARUDA_TRY_ASSIGN(auto const schema, to_arrow_schema(stored));
+  auto const decoded_columns = decoded_schema(*schema);
+  Schema fields;
+  for (auto const& field : decoded_columns->fields()) {
+    GARUDA_TRY_ASSIGN(auto decoded, to_field(*field));
+    fields.push_back(std::move(decoded));
+  }
+  return fields;
 }
 
 Result<std::uint32_t> set_arrow_threads(std::uint32_t threads) {

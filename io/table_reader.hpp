@@ -9,18 +9,11 @@
 #include <vector>
 
 #include "garuda/error.hpp"
+#include "garuda/row_test.hpp"
 #include "garuda/table.hpp"
 #include "io/table_files.hpp"
 
 namespace garuda::io {
-
-/// The rows of a table that are wanted: those whose value of `column` lies in [least, greatest], or is null.
-struct WantedValues {
-  std::string column;
-  std::int64_t least = 0;
-  std::int64_t greatest = 0;  ///< below `least`: no value
-  bool or_null = false;
-};
 
 struct ReadOptions {
   /// Names of the columns to read; nullopt: all. Others are not decoded, so their types need not be supported.
@@ -31,10 +24,12 @@ struct ReadOptions {
   /// and binary whose pages refer to dictionaries throughout as such, decimals of at most 18 digits in 32 or 64 bits.
   bool as_stored = false;
   std::vector<std::string> plain_columns;
-  /// Parquet files: row groups are left out of which statistics of integers or dates say that they have no such row.
-  std::optional<WantedValues> wanted;
+  /// Parquet files: row groups are left out whose statistics say that none of their rows passes. Pages are not: Arrow
+  /// C++ reads their statistics, but its readers take no ranges of rows, in which columns would have to agree.
+  RowTest wanted;
   std::uint32_t threads = 0;                         ///< 0: all
   std::atomic<std::uint64_t>* bytes_read = nullptr;  ///< of files, added up: of Parquet those of the columns alone
+  FilesRead* files_read = nullptr;                   ///< read_table adds what it reads of its files
   std::atomic<bool> const* cancelled = nullptr;      ///< looked at between row groups, batches or blocks
 };
 
@@ -64,6 +59,10 @@ Result<std::vector<FileField>> read_fields(TableFiles const& files);
 /// columns, an open quote or text that is not UTF-8), a column unknown, ambiguous, or of a type that garuda does not
 /// have, files whose columns differ; out_of_memory; cancelled.
 Result<Table> read_table(TableFiles const& files, ReadOptions const& options = {});
+
+/// The fields that the columns of a table of read_table stand for, where they came as they are stored; others are as
+/// they were. Errors: invalid_input.
+Result<Schema> decoded_fields(Schema const& stored);
 
 /// Sets the threads of Arrow C++ in this process, 1 or more, and returns how many it had; those of oneTBB are its
 /// global_control's.

@@ -139,20 +139,21 @@ Result<JoinFiles> files_of(JoinRequest const& request) {
   return files;
 }
 
-/// The least and the greatest value of a column, as what is wanted of another one; nullopt: it has no such numbers.
-std::optional<io::WantedValues> range_of(TableView table, std::string const& column) {
+/// The least and the greatest value of a column, as a test of another one; nullopt: it has no such numbers.
+std::optional<RowTest> range_of(TableView table, std::string const& column) {
   auto const position = find_column(table.schema(), column);
   if (!position) return std::nullopt;
   auto const& type = table.schema()[*position].type;
   bool const is_signed_integer = is_integer(type.id) && type_row(type.id).is_signed;
   if (!is_signed_integer && type.id != TypeId::date32) return std::nullopt;
-  io::WantedValues range{"", std::numeric_limits<std::int64_t>::max(), std::numeric_limits<std::int64_t>::min()};
+  auto least = std::numeric_limits<std::int64_t>::max();
+  auto greatest = std::numeric_limits<std::int64_t>::min();
   for (std::size_t b = 0; b < table.num_batches(); ++b) {
     auto const& array = table.batch(b).columns[*position];
     visit_integers(byte_width(type), true, [&]<class T>(T*) {
       auto const add = [&](std::int64_t i) {
-        range.least = std::min<std::int64_t>(range.least, array.data<T>()[i]);
-        range.greatest = std::max<std::int64_t>(range.greatest, array.data<T>()[i]);
+        least = std::min<std::int64_t>(least, array.data<T>()[i]);
+        greatest = std::max<std::int64_t>(greatest, array.data<T>()[i]);
       };
       if (array.validity == nullptr)
         for (std::int64_t i = 0; i < array.length; ++i) add(i);
@@ -161,20 +162,23 @@ std::optional<io::WantedValues> range_of(TableView table, std::string const& col
           if (!array.is_null(i)) add(i);
     });
   }
+  RowTest range{RowTest::Kind::column};
+  if (least <= greatest) range.ranges.push_back({Literal{type, least}, Literal{type, greatest}});
   return range;
 }
 
-/// Values that the keys of a table leave of the other one, of side `side`, where its unmatched rows do not come.
-std::optional<io::WantedValues> wanted_values(JoinRequest const& request, TableView other, Side side) {
-  if (contract::parts_of(request.spec.kind).gives_unmatched(side)) return std::nullopt;
+/// A test of the rows that the keys of a table leave of the other one, of side `side`, where its unmatched rows do not
+/// come.
+RowTest wanted_rows(JoinRequest const& request, TableView other, Side side) {
+  if (contract::parts_of(request.spec.kind).gives_unmatched(side)) return {};
   for (auto const& [left, right] : request.spec.on) {
     auto range = range_of(other, side == Side::left ? right : left);
     if (!range) continue;
     range->column = side == Side::left ? left : right;
     range->or_null = request.spec.nulls_equal;
-    return range;
+    return *std::move(range);
   }
-  return std::nullopt;
+  return {};
 }
 
 /// Errors as when the columns are read.
@@ -257,11 +261,11 @@ Result<JoinInputs> read_inputs(JoinRequest const& request) {
   JoinInputs inputs;
   if (request.left.bytes() <= request.right.bytes()) {
     GARUDA_TRY_ASSIGN(inputs.left, io::read_table(request.left, files.left));
-    files.right.wanted = wanted_values(request, inputs.left.view(), Side::right);
+    files.right.wanted = wanted_rows(request, inputs.left.view(), Side::right);
     GARUDA_TRY_ASSIGN(inputs.right, io::read_table(request.right, files.right));
   } else {
     GARUDA_TRY_ASSIGN(inputs.right, io::read_table(request.right, files.right));
-    files.left.wanted = wanted_values(request, inputs.right.view(), Side::left);
+    files.left.wanted = wanted_rows(request, inputs.right.view(), Side::left);
     GARUDA_TRY_ASSIGN(inputs.left, io::read_table(request.left, files.left));
   }
   return inputs;

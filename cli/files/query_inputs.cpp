@@ -51,9 +51,13 @@ Table with_all_columns(Table read, Schema const& whole) {
   return {std::move(schema), std::move(batches)};
 }
 
-Result<Table> read_table(QueryRequest const& request, io::TableFiles const& files, std::vector<std::string> columns) {
+Result<Table> read_table(QueryRequest const& request, io::TableFiles const& files, PlannedTable const& planned,
+                         FilesRead& read) {
   io::ReadOptions options;
-  options.columns = std::move(columns);
+  options.columns = planned.columns;
+  options.wanted = planned.rows;
+  options.as_stored = true;
+  options.files_read = &read;
   options.threads = request.options.threads;
   options.bytes_read = request.bytes_read;
   options.cancelled = &interrupted();
@@ -64,13 +68,16 @@ Result<Table> read_table(QueryRequest const& request, io::TableFiles const& file
 
 std::vector<NamedTable> QueryInputs::named() const {
   std::vector<NamedTable> named;
-  for (std::size_t i = 0; i < names_.size(); ++i) named.push_back({names_[i], tables_[i].view()});
+  for (auto const& input : inputs_) {
+    named.push_back({input.name, ScannedTable(input.table.view())});
+    named.back().table.files = input.files;
+    named.back().table.fields = &input.fields;
+  }
   return named;
 }
 
-void QueryInputs::add(std::string name, Table table) {
-  names_.push_back(std::move(name));
-  tables_.push_back(std::move(table));
+void QueryInputs::add(std::string name, Table table, Schema fields, FilesRead files) {
+  inputs_.push_back({std::move(name), std::move(table), std::move(fields), files});
 }
 
 std::span<std::byte const> message_of(QueryRequest const& request) {
@@ -79,18 +86,22 @@ std::span<std::byte const> message_of(QueryRequest const& request) {
 
 Result<QueryInputs> read_inputs(QueryRequest const& request) {
   std::list<Table> without_rows;  // views of them stay good
-  GARUDA_TRY_ASSIGN(auto const planned,
-                    Engine::tables_of_substrait(message_of(request), [&](std::string const& name) -> Result<TableView> {
-                      GARUDA_TRY_ASSIGN(auto const* const files, find_files(request, name));
-                      GARUDA_TRY_ASSIGN(auto schema, schema_of(*files));
-                      return without_rows.emplace_back(std::move(schema), std::vector<Batch>()).view();
-                    }));
+  GARUDA_TRY_ASSIGN(
+      auto const planned,
+      Engine::tables_of_substrait(message_of(request), [&](std::string const& name) -> Result<ScannedTable> {
+        GARUDA_TRY_ASSIGN(auto const* const files, find_files(request, name));
+        GARUDA_TRY_ASSIGN(auto schema, schema_of(*files));
+        return ScannedTable(without_rows.emplace_back(std::move(schema), std::vector<Batch>()).view());
+      }));
   QueryInputs inputs;
   auto whole = without_rows.begin();
-  for (auto const& [name, columns] : planned) {
-    GARUDA_TRY_ASSIGN(auto const* const files, find_files(request, name));
-    GARUDA_TRY_ASSIGN(auto table, read_table(request, *files, columns));
-    inputs.add(name, with_all_columns(std::move(table), (whole++)->schema()));
+  for (auto const& table : planned) {
+    GARUDA_TRY_ASSIGN(auto const* const files, find_files(request, table.name));
+    FilesRead share;
+    GARUDA_TRY_ASSIGN(auto read, read_table(request, *files, table, share));
+    auto rows = with_all_columns(std::move(read), (whole++)->schema());
+    GARUDA_TRY_ASSIGN(auto fields, io::decoded_fields(rows.schema()));
+    inputs.add(table.name, std::move(rows), std::move(fields), share);
   }
   return inputs;
 }

@@ -151,9 +151,9 @@ class Engine {
                                                      QueryOptions const& options = {});
   /// The operators that `run_substrait` would run.
   Result<Plan> explain_substrait(std::span<std::byte const> plan, std::span<NamedTable const> tables);
-  /// The tables that the plan reads, each with the columns that it reads, for whoever reads these from files. Of the
-  /// tables that `find` gives only the schemas are looked at, so they need no rows; each has a schema of its own.
-  /// Errors: those of explain_substrait, and those of `find`.
+  /// The tables that the plan reads, each with the columns and rows that it reads, for whoever reads these from files.
+  /// Only the schemas of the tables that `find` gives are looked at, so they need no rows; each has a schema of its
+  /// own. Errors: those of explain_substrait, and those of `find`.
   static Result<std::vector<PlannedTable>> tables_of_substrait(std::span<std::byte const> plan, FindTable const& find);
 
   /// Gives back the device memory that is kept between calls, up to an eighth of a device's, and the pinned memory that

@@ -14,6 +14,7 @@
 #include "garuda/expression.hpp"
 #include "garuda/group_by.hpp"
 #include "garuda/join.hpp"
+#include "garuda/row_test.hpp"
 #include "garuda/run.hpp"
 #include "garuda/table.hpp"
 
@@ -53,12 +54,22 @@ struct JoinClause {
   bool nulls_equal = false;
 };
 
+/// The rows of a scan. The table, and the fields, must outlive the results of queries.
+struct ScannedTable {
+  ScannedTable() = default;
+  ScannedTable(TableView rows) : table(rows) {}  // NOLINT: a table in memory is all that most queries scan
+
+  TableView table;
+  std::optional<FilesRead> files{};  ///< The share of its files that was read, for plans and statistics to say.
+  /// The columns as results have them, where `table` has some in a smaller form: strings as codes of a dictionary,
+  /// decimals in fewer bits. nullptr: as `table` has them.
+  Schema const* fields = nullptr;
+};
+
 /// A node of a query with all that is below it. Copies share it. The tables of its scans must outlive its results.
 class Query {
  public:
-  struct Scan {
-    TableView table;
-  };
+  using Scan = ScannedTable;
   struct Filter {
     ScalarExpression predicate;
   };
@@ -94,7 +105,7 @@ class Query {
   };
 
   /// The rows of a table.
-  static Query scan(TableView table);
+  static Query scan(ScannedTable table);
   /// The rows of the inputs one after the other, their columns widened to types that hold the values of all. The names
   /// are those of the first input. Requires: there is one.
   static Query union_all(std::vector<Query> inputs);

@@ -6,22 +6,25 @@
 #include <vector>
 
 #include "garuda/error.hpp"
-#include "garuda/table.hpp"
+#include "garuda/query.hpp"
+#include "garuda/row_test.hpp"
 
 namespace garuda {
 
 struct NamedTable {
   std::string name;  ///< Parts of a name, as of a table in a schema, stand with points between them.
-  TableView table;
+  ScannedTable table;
 };
 
 /// Finds the table of a name while a plan is read, once a name. Errors: its own, as the plan's.
-using FindTable = std::function<Result<TableView>(std::string const& name)>;
+using FindTable = std::function<Result<ScannedTable>(std::string const& name)>;
 
-/// A table that a plan reads, and the columns that it reads of it, at least one, in the table's order.
+/// A table that a plan reads, the columns that it reads of it, at least one, in the table's order, and a test that the
+/// rows pass which it needs.
 struct PlannedTable {
   std::string name;
   std::vector<std::string> columns;
+  RowTest rows{};
 };
 
 }  // namespace garuda

@@ -1,6 +1,5 @@
 // Parquet files: whole by parquet_columns, or piece by piece.
 #include <parquet/metadata.h>
-#include <parquet/statistics.h>
 
 #include <algorithm>
 #include <cstdint>
@@ -13,46 +12,11 @@
 #include "io/parquet/chunk_pages.hpp"
 #include "io/parquet/flat_columns.hpp"
 #include "io/parquet/parquet_columns.hpp"
+#include "io/parquet/row_group_tests.hpp"
 #include "io/table_reader.hpp"
 
 namespace garuda::io {
 namespace {
-
-/// Whether the statistics of a column's values tell what WantedValues asks for.
-bool has_integer_statistics(arrow::DataType const& type) noexcept {
-  switch (type.id()) {
-    case arrow::Type::INT8:
-    case arrow::Type::INT16:
-    case arrow::Type::INT32:
-    case arrow::Type::INT64:
-    case arrow::Type::DATE32:
-      return true;
-    default:  // of others values are stored in another unit or order, or not as integers
-      return false;
-  }
-}
-
-/// Whether a row group may have a row that `wanted` names, by the statistics of leaf `leaf`, a column that is not
-/// nested and of such a type; true where they do not say. Throws as Parquet's lower layers do.
-bool may_have(parquet::RowGroupMetaData const& row_group, int leaf, WantedValues const& wanted) {
-  auto const chunk = row_group.ColumnChunk(leaf);
-  auto const statistics = chunk->statistics();
-  if (statistics == nullptr || !statistics->HasNullCount()) return true;
-  auto const nulls = statistics->null_count();
-  if (wanted.or_null && nulls > 0) return true;
-  if (!statistics->HasMinMax()) return nulls < chunk->num_values();
-  auto const overlaps = [&](auto const& typed) {
-    return std::int64_t{typed.min()} <= wanted.greatest && std::int64_t{typed.max()} >= wanted.least;
-  };
-  switch (chunk->type()) {
-    case parquet::Type::INT32:
-      return overlaps(static_cast<parquet::Int32Statistics const&>(*statistics));
-    case parquet::Type::INT64:
-      return overlaps(static_cast<parquet::Int64Statistics const&>(*statistics));
-    default:
-      return true;
-  }
-}
 
 /// Bytes of a column chunk that are fetched at once when it is read piece by piece.
 constexpr std::int64_t kStreamBufferBytes = 64 << 10;
@@ -204,13 +168,16 @@ class ParquetReader final : public FileReader, private RowGroups {
 
   RowGroups* row_groups() noexcept override { return this; }
 
-  std::uint64_t bytes_of(std::vector<int> const& columns, ReadOptions const& options) const override {
+  FilesRead share_of(std::vector<int> const& columns, ReadOptions const& options) const override {
     auto const footer = reader_->parquet_reader()->metadata();
-    std::int64_t bytes = 0;
-    for (int const i : wanted_row_groups(options).ValueOr({}))
-      for (int const leaf : leaves_of(columns))
-        bytes += footer->RowGroup(i)->ColumnChunk(leaf)->total_compressed_size();
-    return static_cast<std::uint64_t>(bytes);
+    auto const read = wanted_row_groups(options).ValueOr({});
+    auto const leaves = leaves_of(columns);
+    FilesRead share{read.size(), static_cast<std::uint64_t>(footer->num_row_groups())};
+    for (int const i : read)
+      for (int const leaf : leaves) share.bytes += bytes_of(*footer, i, leaf);
+    for (int i = 0; i < footer->num_row_groups(); ++i)
+      for (int leaf = 0; leaf < footer->num_columns(); ++leaf) share.all_bytes += bytes_of(*footer, i, leaf);
+    return share;
   }
 
   Result<std::unique_ptr<BatchCursor>> stream(std::vector<int> const& columns, ReadOptions const& options,
@@ -220,17 +187,27 @@ class ParquetReader final : public FileReader, private RowGroups {
   }
 
  private:
+  static std::uint64_t bytes_of(parquet::FileMetaData const& footer, int row_group, int leaf) {
+    return static_cast<std::uint64_t>(footer.RowGroup(row_group)->ColumnChunk(leaf)->total_compressed_size());
+  }
+
+  /// The column of a test; nullopt: none is called so, several are, or it has parts.
+  std::optional<TestedColumn> tested_column(std::string const& name) const {
+    auto const column = schema_->GetFieldIndex(name);
+    if (column < 0) return std::nullopt;
+    auto const leaves = leaves_of({column});
+    if (leaves.size() != 1) return std::nullopt;
+    return TestedColumn{leaves.front(), schema_->field(column)->type()};
+  }
+
   /// Row groups that may have rows that are wanted.
   arrow::Result<std::vector<int>> wanted_row_groups(ReadOptions const& options) const {
     BEGIN_PARQUET_CATCH_EXCEPTIONS
     auto const footer = reader_->parquet_reader()->metadata();
-    auto const column = options.wanted ? schema_->GetFieldIndex(options.wanted->column) : -1;
-    bool const tells = column >= 0 && has_integer_statistics(*schema_->field(column)->type());
-    auto const leaves = tells ? leaves_of({column}) : std::vector<int>();
+    auto const find = [this](std::string const& name) { return tested_column(name); };
     std::vector<int> row_groups;
     for (int i = 0; i < footer->num_row_groups(); ++i)
-      if (leaves.size() != 1 || may_have(*footer->RowGroup(i), leaves.front(), *options.wanted))
-        row_groups.push_back(i);
+      if (options.wanted.passes_all() || may_pass(options.wanted, *footer->RowGroup(i), find)) row_groups.push_back(i);
     return row_groups;
     END_PARQUET_CATCH_EXCEPTIONS
   }

@@ -131,7 +131,7 @@ Result<ArrowBatches> TableBlocks::read_of_file(Block const& rows, std::uint32_t 
   auto const& chosen = files_[rows.file];
   GARUDA_TRY_ASSIGN(auto batches, chosen.reader->row_groups()->read(chosen.columns, options, rows.first, rows.end));
   if (rows.first == 0 && options.bytes_read != nullptr)
-    *options.bytes_read += chosen.reader->bytes_of(chosen.columns, options);
+    *options.bytes_read += chosen.reader->share_of(chosen.columns, options).bytes;
   GARUDA_TRY_ASSIGN(auto checked, checked_rows(chosen, std::move(batches), options));
   return std::move(checked.batches);
 }

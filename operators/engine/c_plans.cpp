@@ -51,12 +51,12 @@ Result<Planned> planned_of(garuda_engine const* engine, garuda_plan const* plan,
     return fail(ErrorCode::invalid_input, fmt::format("the plan reads a table that it was not given: {}", name));
   };
   GARUDA_TRY_ASSIGN(auto const read, Engine::tables_of_substrait(planned.plan, find));
-  for (auto const& [name, columns] : read) {
+  for (auto const& [name, columns, tested] : read) {
     auto const& rows = given.at(name)->rows;
     GARUDA_TRY_ASSIGN(auto const table,
                       rows->checked(planned.options.threads, std::set<std::string_view>(columns.begin(), columns.end()),
                                     &planned.options.control));
-    planned.tables.push_back({name, table});
+    planned.tables.push_back({name, ScannedTable(table)});
     planned.inputs.push_back(rows);
   }
   return planned;

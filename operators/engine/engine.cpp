@@ -29,7 +29,7 @@
 #include "operators/materialize/viewed_result.hpp"
 #include "operators/plan/path_choice.hpp"
 #include "operators/query/run_query.hpp"
-#include "operators/query/scanned_columns.hpp"
+#include "operators/query/scans/scanned_columns.hpp"
 #include "operators/rates/calibrations.hpp"
 #include "operators/resolve/group_by_columns.hpp"
 #include "operators/resolve/join_columns.hpp"
@@ -49,7 +49,7 @@ constexpr char const* kHost = "host";
 
 /// Finds the tables that a plan of Substrait names among `tables`, which must outlive it.
 FindTable finding_among(std::span<NamedTable const> tables) {
-  return [tables](std::string const& name) -> Result<TableView> {
+  return [tables](std::string const& name) -> Result<ScannedTable> {
     auto const found = std::ranges::find(tables, name, &NamedTable::name);
     if (found != tables.end()) return found->table;
     return fail(ErrorCode::invalid_input, fmt::format("the plan reads a table that it was not given: {}", name));
@@ -418,7 +418,7 @@ Result<Plan> Engine::explain_substrait(std::span<std::byte const> plan, std::spa
 
 Result<std::vector<PlannedTable>> Engine::tables_of_substrait(std::span<std::byte const> plan, FindTable const& find) {
   std::vector<NamedTable> found;
-  FindTable const remembering = [&](std::string const& name) -> Result<TableView> {
+  FindTable const remembering = [&](std::string const& name) -> Result<ScannedTable> {
     GARUDA_TRY_ASSIGN(auto const table, find(name));
     found.push_back({name, table});
     return table;
@@ -426,12 +426,20 @@ Result<std::vector<PlannedTable>> Engine::tables_of_substrait(std::span<std::byt
   GARUDA_TRY_ASSIGN(auto const query, substrait::read_plan(plan, remembering));
   GARUDA_TRY_ASSIGN(auto const scans, query::scanned_columns(query));
   std::vector<PlannedTable> tables;
-  for (auto const& [name, table] : found) {
-    auto const& schema = table.schema();
+  for (auto const& [name, scanned] : found) {
+    auto const& schema = scanned.table.schema();
     std::set<std::size_t> read;
-    for (auto const& scan : scans)
-      if (&scan.table.schema() == &schema) read.insert(scan.columns.begin(), scan.columns.end());
-    tables.push_back({name, {}});
+    RowTest rows{RowTest::Kind::any};
+    for (auto const& scan : scans) {
+      if (&scan.table.schema() != &schema) continue;
+      read.insert(scan.columns.begin(), scan.columns.end());
+      if (rows.passes_all()) continue;
+      if (scan.rows.passes_all())
+        rows = {};
+      else
+        rows.parts.push_back(scan.rows);
+    }
+    tables.push_back({name, {}, std::move(rows)});
     for (auto const column : read) tables.back().columns.push_back(schema[column].name);
   }
   return tables;

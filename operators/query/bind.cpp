@@ -229,11 +229,12 @@ Result<Bound> bind_union(std::vector<Bound> inputs) {
   return Bound{BoundUnion{}, std::move(inputs), std::move(schema)};
 }
 
-Result<Bound> bind_operator(Query::Operator const& operation, std::vector<Bound> inputs) {
+Result<Bound> bind_operator(Query::Operator const& operation, std::vector<Bound> inputs, ScannedAs scanned) {
   if (auto const* const scan = std::get_if<Query::Scan>(&operation)) {
     if (scan->table.resident() != nullptr)
       return fail(ErrorCode::usage, "a query scans tables of the host; download those that are on a device");
-    return Bound{BoundScan{scan->table}, {}, scan->table.schema()};
+    bool const as_fields = scanned == ScannedAs::fields && scan->fields != nullptr;
+    return Bound{BoundScan{scan->table, scan->files}, {}, as_fields ? *scan->fields : scan->table.schema()};
   }
   if (auto const* const filter = std::get_if<Query::Filter>(&operation))
     return bind_filter(*filter, std::move(inputs[0]));
@@ -269,13 +270,13 @@ std::vector<std::string> column_names(std::size_t columns) {
   return names;
 }
 
-Result<Bound> bind(Query const& query) {
+Result<Bound> bind(Query const& query, ScannedAs scanned) {
   std::vector<Bound> inputs;
   for (auto const& input : query.node().inputs) {
-    GARUDA_TRY_ASSIGN(auto bound, bind(input));
+    GARUDA_TRY_ASSIGN(auto bound, bind(input, scanned));
     inputs.push_back(std::move(bound));
   }
-  return bind_operator(query.node().operation, std::move(inputs));
+  return bind_operator(query.node().operation, std::move(inputs), scanned);
 }
 
 }  // namespace garuda::query

@@ -33,6 +33,7 @@ std::vector<std::string> column_names(std::size_t columns);
 
 struct BoundScan {
   TableView table;
+  std::optional<FilesRead> files{};
 };
 struct BoundFilter {
   expr::Expression predicate;
@@ -87,8 +88,11 @@ struct Bound {
 /// result has the same columns.
 Bound prune(Bound query);
 
+/// The columns that a query is bound over: those of its tables, or what these stand for (ScannedTable::fields).
+enum class ScannedAs : std::uint8_t { stored, fields };
+
 /// Errors: invalid_input and usage, as bind_expression, resolve_join and resolve_group_by have them, and for inputs of
 /// a union that have other columns.
-Result<Bound> bind(Query const& query);
+Result<Bound> bind(Query const& query, ScannedAs scanned = ScannedAs::stored);
 
 }  // namespace garuda::query

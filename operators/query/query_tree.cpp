@@ -87,7 +87,7 @@ std::string to_string(ScalarExpression const& expression) {
   return fmt::format("{}({})", expression.name, arguments);
 }
 
-Query Query::scan(TableView table) { return Query(Node{Scan{table}, {}}); }
+Query Query::scan(ScannedTable table) { return Query(Node{std::move(table), {}}); }
 
 Query Query::union_all(std::vector<Query> inputs) {
   GARUDA_EXPECTS(!inputs.empty());

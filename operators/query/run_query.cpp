@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "core/stopwatch.hpp"
+#include "core/type_rows.hpp"
 #include "expr/sides.hpp"
 #include "operators/contract/join_kind.hpp"
 #include "operators/contract/sizing.hpp"
@@ -58,14 +59,29 @@ struct Node {
   std::vector<Node> inputs;
 };
 
-/// The columns of a result in the types that the query has: strings that breakers were given as views are copied.
+/// Whether a column stands for one of another type: codes of a dictionary for values, decimals of few bits for others.
+bool stands_for(DataType const& type, DataType const& wanted) {
+  if (type == wanted) return false;
+  bool const are_decimals =
+      type_row(type.id).family == TypeFamily::decimal && type_row(wanted.id).family == TypeFamily::decimal;
+  return are_decimals || (type.id == TypeId::dictionary && wanted.id != TypeId::dictionary);
+}
+
+/// The columns of a result in the types that the query has: strings that breakers were given as views are copied, and
+/// columns that came in a smaller form become what they stand for.
 Result<Table> in_types_of(Schema const& wanted, Table table, pipeline::PipelineOptions options) {
   BoundProject columns;
   bool is_same = true;
   for (std::size_t c = 0; c < wanted.size(); ++c) {
+    auto const& type = table.schema()[c].type;
     columns.columns.emplace_back(c);
-    if (!is_view(table.schema()[c].type) || is_view(wanted[c].type)) continue;
-    columns.columns.back() = expr::column(c, wanted[c].type, wanted[c].name);
+    if (stands_for(type, wanted[c].type)) {
+      GARUDA_TRY_ASSIGN(columns.columns.back(), expr::cast(expr::column(c, type, wanted[c].name), wanted[c].type));
+    } else if (is_view(type) && !is_view(wanted[c].type)) {
+      columns.columns.back() = expr::column(c, wanted[c].type, wanted[c].name);
+    } else {
+      continue;
+    }
     is_same = false;
   }
   if (is_same) return table;
@@ -155,6 +171,13 @@ class QueryRunner {
     return std::move(node.plan);
   }
 
+  void count_files(FilesRead const& files) {
+    run_.recorder.add_counter("row_groups_read", files.row_groups);
+    run_.recorder.add_counter("row_groups", files.all_row_groups);
+    run_.recorder.add_counter("file_bytes_read", files.bytes);
+    run_.recorder.add_counter("file_bytes", files.all_bytes);
+  }
+
   /// Puts the operator behind the steps of the pipeline that feeds it, which begins at a table or a breaker.
   Result<Node> extend(Bound const& query, std::unique_ptr<pipeline::Pipeline>& made) {
     auto const& operation = query.operation;
@@ -162,6 +185,7 @@ class QueryRunner {
     if (auto const* const scan = std::get_if<BoundScan>(&operation)) {
       made = std::make_unique<pipeline::Pipeline>(scan->table, pipeline_options());
       set_rows(node.plan, static_cast<std::uint64_t>(scan->table.num_rows()), 0);
+      if (scan->files) count_files(*scan->files);
       return node;
     }
     if (auto const* const join = std::get_if<BoundJoin>(&operation); join != nullptr && can_probe(*join)) {
@@ -423,17 +447,22 @@ Result<std::unique_ptr<QueryResult>> run_query(Query const& query, QueryOptions 
                                                contract::DeviceSet& devices) {
   run::QueryRun run(options);
   GARUDA_TRY_ASSIGN(auto bound, bind(query));
-  auto const wanted = bound.schema;
+  GARUDA_TRY_ASSIGN(auto const wanted, bind(query, ScannedAs::fields).map([](Bound const& as) { return as.schema; }));
   GARUDA_TRY_ASSIGN(bound, run.arena.execute([&] { return order_joins(prune(std::move(bound)), options.control); }));
   bound = prune(std::move(bound));
   GARUDA_TRY(check_strict(bound, options));
   QueryRunner runner(options, devices, run);
   GARUDA_TRY_ASSIGN(auto ran, runner.run(bound, std::nullopt, StringForm::utf8));
+  auto const stored = ran.table.schema();
   GARUDA_TRY_ASSIGN(ran.table, run.arena.execute([&] {
     return in_types_of(wanted, std::move(ran.table), runner.pipeline_options());
   }));
   auto schema = ran.table.schema();
-  for (std::size_t c = 0; c < schema.size(); ++c) schema[c].name = wanted[c].name;
+  for (std::size_t c = 0; c < schema.size(); ++c) {
+    schema[c].name = wanted[c].name;
+    // A mark of the form in which the column came would stay.
+    if (stands_for(stored[c].type, wanted[c].type)) schema[c] = wanted[c];
+  }
   auto stats = run.stats(ran.plan);
   stats.rows = rows_read(ran.plan);
   stats.rows_out = static_cast<std::uint64_t>(ran.table.num_rows());

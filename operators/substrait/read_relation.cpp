@@ -64,7 +64,7 @@ Result<std::string> table_name(Message const& named_table) {
   return whole;
 }
 
-Result<TableView> find_table(std::string const& name, PlanContext& context) {
+Result<ScannedTable> find_table(std::string const& name, PlanContext& context) {
   if (auto const known = context.tables.find(name); known != context.tables.end()) return known->second;
   if (context.find == nullptr) return fail(ErrorCode::usage, "a limit of the plan is no constant that is 0 or more");
   GARUDA_TRY_ASSIGN(auto const table, (*context.find)(name));
@@ -207,11 +207,11 @@ Result<Relation> read_read(Message const& read, PlanContext& context) {
   // Columns that the mask leaves out need not be there, unless a filter may name them. A filter of best effort leaves
   // out only rows that the plan leaves out anyway.
   if (!read.has(ReadField::filter)) {
-    GARUDA_TRY_ASSIGN(auto fields, columns_of(chosen_of(schema, mask), name, table));
-    return Relation{Query::scan(table), table.num_columns(), std::move(fields)};
+    GARUDA_TRY_ASSIGN(auto fields, columns_of(chosen_of(schema, mask), name, table.table));
+    return Relation{Query::scan(table), table.table.num_columns(), std::move(fields)};
   }
-  GARUDA_TRY_ASSIGN(auto fields, columns_of(schema, name, table));
-  ExpressionReader reader({Query::scan(table), table.num_columns(), std::move(fields)}, context);
+  GARUDA_TRY_ASSIGN(auto fields, columns_of(schema, name, table.table));
+  ExpressionReader reader({Query::scan(table), table.table.num_columns(), std::move(fields)}, context);
   GARUDA_TRY_ASSIGN(auto predicate, reader.read_optional(read, ReadField::filter));
   auto relation = reader.take_input();
   relation.query = relation.query.filter(*std::move(predicate));

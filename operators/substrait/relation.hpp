@@ -38,7 +38,7 @@ struct DeclaredFunction {
 /// Tables and functions that the relations of a plan share.
 struct PlanContext {
   FindTable const* find = nullptr;                        ///< Nullptr: there are none.
-  std::map<std::string, TableView> tables{};              ///< Those that were found.
+  std::map<std::string, ScannedTable> tables{};           ///< Those that were found.
   std::map<std::uint64_t, DeclaredFunction> functions{};  ///< By the anchors that the plan gives them.
   /// Whether projections without a mapping give their expressions alone, as those of DuckDB's extension do; Substrait
   /// has them behind the fields of the input.

@@ -1,10 +1,11 @@
-#include "operators/query/scanned_columns.hpp"
+#include "operators/query/scans/scanned_columns.hpp"
 
 #include <utility>
 #include <variant>
 
 #include "expr/program.hpp"
 #include "operators/query/bind.hpp"
+#include "operators/query/scans/row_tests.hpp"
 
 namespace garuda::query {
 namespace {
@@ -27,7 +28,7 @@ std::set<std::size_t> columns_above(Bound const& above, Bound const& scan) {
 void add_scans(Bound const& query, std::vector<ScannedColumns>& scans) {
   for (auto const& input : query.inputs) {
     if (auto const* const scan = std::get_if<BoundScan>(&input.operation))
-      scans.push_back({scan->table, columns_above(query, input)});
+      scans.push_back({scan->table, columns_above(query, input), {}});
     else
       add_scans(input, scans);
   }
@@ -40,9 +41,12 @@ Result<std::vector<ScannedColumns>> scanned_columns(Query const& query) {
   bound = prune(std::move(bound));
   std::vector<ScannedColumns> scans;
   if (auto const* const scan = std::get_if<BoundScan>(&bound.operation))
-    scans.push_back({scan->table, columns_above(bound, bound)});
+    scans.push_back({scan->table, columns_above(bound, bound), {}});
   else
     add_scans(bound, scans);
+  auto tests = row_tests(bound);
+  GARUDA_EXPECTS(tests.size() == scans.size());
+  for (std::size_t s = 0; s < scans.size(); ++s) scans[s].rows = std::move(tests[s]);
   return scans;
 }
 

@@ -1,4 +1,4 @@
-// The columns that a query reads of its tables.
+// The columns and rows that a query reads of its tables.
 #pragma once
 
 #include <cstddef>
@@ -7,17 +7,19 @@
 
 #include "garuda/error.hpp"
 #include "garuda/query.hpp"
+#include "garuda/row_test.hpp"
 #include "garuda/table.hpp"
 
 namespace garuda::query {
 
-/// The columns that one scan reads, by their positions in the table.
+/// The columns that one scan reads, by their positions in the table, and a test of the rows that the query needs of it.
 struct ScannedColumns {
   TableView table;
   std::set<std::size_t> columns;
+  RowTest rows{};
 };
 
-/// The columns that the scans of a query read, at least one of each, scan by scan. Looks at no row.
+/// The columns and rows that the scans of a query read, at least one column of each, scan by scan. Looks at no row.
 /// Errors: those of bind.
 Result<std::vector<ScannedColumns>> scanned_columns(Query const& query);
 
