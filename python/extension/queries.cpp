@@ -132,13 +132,13 @@ struct GroupByQuery {
 struct PlanQuery {
   SharedEngine engine;
   std::string plan;
-  std::vector<std::pair<std::string, SharedRows>> tables;
+  std::vector<std::pair<std::string, HeldTable>> tables;
   QueryOptions options;
   bool is_brief = false;
 
   std::vector<SharedRows> inputs() const {
     std::vector<SharedRows> all;
-    for (auto const& [name, rows] : tables) all.push_back(rows);
+    for (auto const& [name, table] : tables) all.push_back(table.rows);
     return all;
   }
   Result<std::unique_ptr<QueryResult>> start(Control control) const {
@@ -156,9 +156,12 @@ struct PlanQuery {
   /// The tables, whose values are right.
   Result<std::vector<NamedTable>> checked(Control const& control) const {
     std::vector<NamedTable> named;
-    for (auto const& [name, rows] : tables) {
-      GARUDA_TRY_ASSIGN(auto const table, rows->checked(options.threads, {}, &control));
-      named.push_back({name, table});
+    for (auto const& [name, held] : tables) {
+      GARUDA_TRY_ASSIGN(auto const table, held.rows->checked(options.threads, {}, &control));
+      named.push_back({name, ScannedTable(table)});
+      if (held.stored == nullptr) continue;
+      named.back().table.files = held.stored->files;
+      named.back().table.fields = &held.stored->fields;
     }
     return named;
   }
@@ -291,7 +294,7 @@ PlanQuery make_plan(HeldEngine const& engine, nb::bytes const& plan,
                     std::vector<std::pair<std::string, HeldTable>> const& tables, Settings const& settings,
                     bool strict) {
   PlanQuery query{engine.engine, std::string(plan.c_str(), plan.size()), {}, {settings.run, {}, {}, strict}};
-  for (auto const& [name, table] : tables) query.tables.emplace_back(name, table.rows);
+  for (auto const& [name, table] : tables) query.tables.emplace_back(name, HeldTable{table.rows, {}, table.stored});
   query.options.join_tuning = unwrap(parse_join_tuning(settings.tuning));
   query.options.group_by_tuning = unwrap(parse_group_by_tuning(settings.tuning));
   return with_threads(std::move(query));
@@ -416,7 +419,8 @@ void bind_queries(nb::module_& module) {
   nb::class_<Settings>(module, "Settings")
       .def(nb::new_(&make_settings), nb::arg("path"), nb::arg("device").none(), nb::arg("tuning"),
            nb::arg("memory_limit"), nb::arg("device_memory_limit"), nb::arg("threads"), nb::arg("allow_cuda"),
-           nb::arg("expected_rows"), nb::arg("strings"));
+           nb::arg("expected_rows"), nb::arg("strings"))
+      .def_prop_ro("threads", [](Settings const& settings) { return settings.run.threads; });
 
   auto join = nb::class_<JoinQuery>(module, "Join")
                   .def(nb::new_(&make_join), nb::arg("engine"), nb::arg("left"), nb::arg("right"), nb::arg("on"),

@@ -1,24 +1,36 @@
 #include "python/extension/tables.hpp"
 
+#include <fmt/format.h>
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
 #include <algorithm>
 #include <cstdint>
 #include <iterator>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
 #include <string_view>
+#include <tuple>
+#include <utility>
 #include <vector>
 
 #include "core/bitmap.hpp"
 #include "core/dictionary.hpp"
 #include "core/load.hpp"
+#include "core/os/library.hpp"
 #include "core/type_rows.hpp"
 #include "core/variable_value.hpp"
 #include "garuda/arrow_c.hpp"
+#include "garuda/engine.hpp"
 #include "garuda/table.hpp"
 #include "python/extension/capsules.hpp"
+#include "python/reader/reader_library.hpp"
 
 namespace nb = nanobind;
 
@@ -226,6 +238,72 @@ std::optional<std::string> text_of_origin(HeldTable const& held, Write write) {
   return write(*held.origin);
 }
 
+// --- files of the tables of a plan
+// ------------------------------------------------------------------------------------
+
+Result<ReaderLibrary const*> load_reader() {
+  std::string reasons;
+  for (auto const& file : os::own_library_files("garuda_reader")) {
+    auto const library = os::LoadedLibrary::load(file);
+    if (!library) {
+      reasons += fmt::format("{}{}", reasons.empty() ? "" : "; ", library.error().message());
+      continue;
+    }
+    GARUDA_TRY_ASSIGN(auto* const function, library->find(kReaderFunction));
+    auto const* const reader = reinterpret_cast<ReaderFunction>(function)();
+    if (std::string_view(reader->version) == GARUDA_VERSION) return reader;
+    reasons += fmt::format("{} is of garuda {}", file.string(), reader->version);
+  }
+  return fail(ErrorCode::usage, reasons);
+}
+
+/// Loads the library once; pyarrow, whose libraries it needs, has been imported.
+Result<ReaderLibrary const*> reader() {
+  static Result<ReaderLibrary const*> const loaded = load_reader();
+  return loaded;
+}
+
+/// Why files are not read by the library; nullopt: they are.
+std::optional<std::string> reader_failure() {
+  auto const& loaded = reader();
+  return loaded ? std::nullopt : std::optional(loaded.error().message());
+}
+
+/// Reads files of one table. Requires: the library could be loaded.
+HeldTable read_files(std::vector<std::string> const& paths, std::vector<std::string> columns, RowTest const& rows,
+                     std::uint32_t threads) {
+  auto const* const library = unwrap(reader());
+  io::TableFiles files;
+  files.name = paths.front();
+  for (auto const& path : paths) files.files.push_back({path, {}});
+  io::ReadOptions options;
+  options.columns = std::move(columns);
+  options.wanted = rows;
+  options.threads = threads;
+  auto const watch = watching();
+  auto read = run(*watch, [watch, library, files = std::move(files), options]() mutable {
+    options.cancelled = watch->control().cancelled;
+    return library->read(files, options);
+  });
+  auto stored = std::make_shared<StoredColumns const>(StoredColumns{std::move(read.fields), read.files});
+  return {share(nullptr, std::move(read.table)), std::nullopt, std::move(stored)};
+}
+
+/// The tables of a plan that it reads: their names, columns, and the test of the rows.
+std::vector<std::tuple<std::string, std::vector<std::string>, RowTest>> tables_of_plan(
+    nb::bytes const& plan, std::vector<std::pair<std::string, HeldTable>> const& tables) {
+  FindTable const find = [&](std::string const& name) -> Result<ScannedTable> {
+    for (auto const& [known, table] : tables)
+      if (known == name) return ScannedTable(table.rows->view());
+    return fail(ErrorCode::invalid_input, fmt::format("the plan reads a table that it was not given: {}", name));
+  };
+  auto const message = std::as_bytes(std::span(plan.c_str(), plan.size()));
+  std::vector<std::tuple<std::string, std::vector<std::string>, RowTest>> read;
+  for (auto& table : unwrap(Engine::tables_of_substrait(message, find)))
+    read.emplace_back(std::move(table.name), std::move(table.columns), std::move(table.rows));
+  return read;
+}
+
 }  // namespace
 
 SharedEngine share(Engine engine) { return {new Engine(std::move(engine)), destroy_unless_forked<Engine>}; }
@@ -269,6 +347,10 @@ void bind_tables(nb::module_& module) {
       .def("stats_json", [](HeldTable const& held) {
         return text_of_origin(held, [](Origin const& origin) { return to_json(origin.stats); });
       });
+  nb::class_<RowTest>(module, "RowTest").def_prop_ro("passes_all", &RowTest::passes_all);
+  module.def("reader_failure", reader_failure);
+  module.def("read_files", read_files, nb::arg("paths"), nb::arg("columns"), nb::arg("rows"), nb::arg("threads"));
+  module.def("tables_of_plan", tables_of_plan, nb::arg("plan"), nb::arg("tables"));
 }
 
 }  // namespace garuda::python

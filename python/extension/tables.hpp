@@ -65,9 +65,17 @@ struct Origin {
 inline constexpr std::int64_t kSmallRows = std::int64_t{1} << 16;
 inline constexpr std::int64_t kSmallPairs = std::int64_t{1} << 22;
 
+/// What is known of a table that was read as its files store it, see ScannedTable.
+struct StoredColumns {
+  Schema fields;
+  FilesRead files;
+};
+
 struct HeldTable {
   SharedRows rows;
   std::optional<Origin> origin{};
+  std::shared_ptr<StoredColumns const>
+      stored{};  ///< Shared with queries. nullptr: the columns are what they stand for.
 };
 
 /// The build side of joins. Shared as rows are, which it views.

@@ -90,26 +90,35 @@ def _schema_without_nulls(table: Union[Table, Scan]) -> Any:
     return pyarrow.schema([field.with_nullable(columns[i].null_count > 0) for i, field in enumerate(columns.schema)])
 
 
+def _without_rows(schema: Any) -> _core.Table:
+    """A table of the columns that plans know."""
+    return table_of("schema", _sql_plan._planned_schema(schema).empty_table())._held
+
+
 class Planned(NamedTuple):
     """A query that DataFusion has planned; files among its tables are not read yet.
 
     Attributes:
-        plan: over the tables, of these columns.
-        tables: by the names that the query has for them, with the names of their columns.
+        plan: over the tables, of these schemas.
+        tables: by the names that the query has for them, with their schemas.
         settings: how it runs.
     """
 
     plan: _sql_plan.PlannedQuery
-    tables: dict[str, tuple[Union[Table, Scan], list[str]]]
+    tables: dict[str, tuple[Union[Table, Scan], Any]]
     settings: _core.Settings
 
     def read(self, engine: Engine, strict: bool = False) -> _core.PlanQuery:
-        """The query, ready to run: reads the columns that the plan names from files."""
-        rows = []
-        for name, (table, columns) in self.tables.items():
-            wanted = self.plan.columns_of(columns) if isinstance(table, Scan) else None
-            rows.append((name, table_of(name, table, wanted)._held))
-        return _core.PlanQuery(engine._open(), self.plan.message, rows, self.settings, strict)
+        """The query, ready to run: reads the columns that the plan names from files, and of Parquet files the row groups
+        that may have rows that it needs."""
+        rows = {name: table._held for name, (table, _) in self.tables.items() if isinstance(table, Table)}
+        scans = {name: (table, schema) for name, (table, schema) in self.tables.items() if isinstance(table, Scan)}
+        if scans:
+            known = {**rows, **{name: _without_rows(schema) for name, (_, schema) in scans.items()}}
+            for name, columns, test in _core.tables_of_plan(self.plan.message, list(known.items())):
+                if name in scans:
+                    rows[name] = scans[name][0]._read_stored(columns, test, self.settings.threads)
+        return _core.PlanQuery(engine._open(), self.plan.message, list(rows.items()), self.settings, strict)
 
 
 def planned(
@@ -126,4 +135,4 @@ def planned(
     plan = _sql_plan.substrait_plan(
         query, schemas, lambda: {name: _schema_without_nulls(table) for name, table in read.items()}
     )
-    return Planned(plan, {name: (table, schemas[name].names) for name, table in read.items()}, settings)
+    return Planned(plan, {name: (table, schemas[name]) for name, table in read.items()}, settings)

@@ -168,13 +168,6 @@ class PlannedQuery(NamedTuple):
     message: bytes
     shown: str
 
-    def columns_of(self, names: list[str]) -> list[str]:
-        """Columns of a table that the plan may read, at least one. A scan prints the columns that it reads, or none where
-        it reads all of them."""
-        if any("projection=[" not in line for line in self.shown.splitlines() if line.lstrip().startswith("TableScan:")):
-            return names
-        return [name for name in names if re.search(rf"(?<!\w){re.escape(name)}(?!\w)", self.shown)] or names[:1]
-
 
 def substrait_plan(query: str, schemas: Mapping[str, Any], without_nulls: Callable[[], Mapping[str, Any]]) -> PlannedQuery:
     """The optimised plan of a query over tables of these schemas, as a message of Substrait.

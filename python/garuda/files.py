@@ -7,9 +7,10 @@ import os
 import threading
 from typing import Any, Callable, Iterable, Iterator, Mapping, Optional, Union
 
+from . import _core
 from ._arguments import Names, optional_names, wrong
 from .errors import ColumnNotFoundError, InvalidInputError, OutOfMemoryError, UsageError
-from .table import Table, table
+from .table import Table, table, table_of
 
 File = Union[str, "os.PathLike[str]"]
 _FORMATS = {".parquet": "parquet", ".arrow": "ipc", ".feather": "ipc", ".ipc": "ipc", ".csv": "csv"}
@@ -124,6 +125,20 @@ class Scan:
 
         with _reading(self.paths[0]):
             return _interruptible(read)
+
+    def _read_stored(self, columns: list[str], rows: _core.RowTest, threads: int) -> _core.Table:
+        """Rows that may pass a test, for the query that it is of: Parquet files by garuda's reader, as they store their
+        values, where it fits this pyarrow and the files have one schema; others, and all of their rows, by pyarrow."""
+        if self.format == "parquet" and self._has_one_schema() and _core.reader_failure() is None:
+            return _core.read_files(self.paths, columns, rows, threads)
+        return table_of(self.paths[0], self._garuda_read(columns))._held
+
+    def _has_one_schema(self) -> bool:
+        if len(self.paths) == 1:
+            return True
+        with _reading(self.paths[0]):
+            schemas = [fragment.physical_schema for fragment in self._dataset().get_fragments()]
+        return all(schema.equals(schemas[0]) for schema in schemas)
 
     def read(self) -> Table:
         """Reads all rows into a table."""

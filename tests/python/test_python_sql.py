@@ -241,13 +241,18 @@ def test_tables_come_by_name(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyP
         garuda.sql("select * from 'missing.parquet'")
 
 
-def test_files_are_read_by_their_columns(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("by_pyarrow", [False, True])
+def test_files_are_read_by_their_columns(
+    by_pyarrow: bool, tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     path = tmp_path / "wide.parquet"
     rows = {"a": [1, 2, None], "b": [4, 5, 6], "c": ["x", "y", "z"], "d, e": [7, 8, 9]}
     polars.DataFrame(rows).write_parquet(path)
     read: list[list[str]] = []
-    whole = garuda.Scan._garuda_read
-    monkeypatch.setattr(garuda.Scan, "_garuda_read", lambda scan, columns: read.append(columns) or whole(scan, columns))
+    if by_pyarrow:
+        monkeypatch.setattr(garuda._core, "reader_failure", lambda: "it is not there")
+    whole = garuda.Scan._read_stored
+    monkeypatch.setattr(garuda.Scan, "_read_stored", lambda scan, columns, *how: read.append(columns) or whole(scan, columns, *how))
     assert garuda.sql(f"select sum(b) as s from '{path}' where a > 1").to_pydict() == {"s": [5]}
     assert garuda.sql(f"select count(*) as n from '{path}'").to_pydict() == {"n": [3]}
     assert garuda.sql(f"select * from '{path}'").to_pydict() == rows

@@ -1,0 +1,40 @@
+#include "python/reader/reader_library.hpp"
+
+#include <utility>
+
+#include "core/kept_memory.hpp"
+#include "core/os/memory.hpp"
+
+namespace garuda::python {
+namespace {
+
+/// The part of the host's memory that may be kept here, beside what the engine keeps.
+constexpr std::uint64_t kKeptShare = 8;
+
+/// The library has a pool of freed memory of its own. Nothing of it goes back before the process ends.
+void keep_memory() {
+  static KeptMemory::Tenancy const tenancy;
+  static bool const is_set = [] {
+    KeptMemory::instance().set_limit(os::total_memory_bytes() / kKeptShare);
+    return true;
+  }();
+  static_cast<void>(is_set);
+}
+
+Result<ReadFiles> read(io::TableFiles const& files, io::ReadOptions options) {
+  keep_memory();
+  ReadFiles result;
+  options.as_stored = true;
+  options.files_read = &result.files;
+  GARUDA_TRY_ASSIGN(result.table, io::read_table(files, options));
+  GARUDA_TRY_ASSIGN(result.fields, io::decoded_fields(result.table.schema()));
+  return result;
+}
+
+}  // namespace
+}  // namespace garuda::python
+
+extern "C" garuda::python::ReaderLibrary const* garuda_reader() {
+  static constexpr garuda::python::ReaderLibrary kLibrary{GARUDA_VERSION, garuda::python::read};
+  return &kLibrary;
+}

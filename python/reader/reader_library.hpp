@@ -1,0 +1,33 @@
+// The reader of Parquet files of the Python package: a library of its own over io/, which needs pyarrow's Arrow C++.
+#pragma once
+
+#include <cstdint>
+
+#include "garuda/error.hpp"
+#include "garuda/row_test.hpp"
+#include "garuda/table.hpp"
+#include "io/table_files.hpp"
+#include "io/table_reader.hpp"
+
+namespace garuda::python {
+
+/// The rows of files, as these store them.
+struct ReadFiles {
+  Table table;
+  Schema fields;  ///< The columns of the table stand for these (ScannedTable::fields).
+  FilesRead files;
+};
+
+/// What the library gives: functions of the same sources as those of the extension that loads it.
+struct ReaderLibrary {
+  char const* version;  ///< of garuda
+  /// Reads as io::read_table does, strings as codes and decimals in few bits where the files have them so. Freed memory
+  /// is kept for later calls, as engines keep theirs. Thread-safe. Errors: those of io::read_table.
+  Result<ReadFiles> (*read)(io::TableFiles const& files, io::ReadOptions options);
+};
+
+/// The name and the type of the function that the library exports.
+inline constexpr char const* kReaderFunction = "garuda_reader";
+using ReaderFunction = ReaderLibrary const* (*)();
+
+}  // namespace garuda::python
