@@ -31,7 +31,8 @@ pipeline::RowNumbers spread_rows(std::uint64_t rows) {
   return ids;
 }
 
-/// Runs one operator over the sample of its input.
+/// Runs one operator over the sample of its input; nullptr: an expression has no value for some row, which the query
+/// may never ask, so that only its run says whether that is an error.
 template <class Extend>
 Result<std::shared_ptr<Table const>> run_sample(Table const& sample, std::size_t columns, Control const& control,
                                                 Extend const& extend) {
@@ -40,8 +41,10 @@ Result<std::shared_ptr<Table const>> run_sample(Table const& sample, std::size_t
   options.control.on_progress = {};
   pipeline::Pipeline pipeline(sample.view(), options);
   GARUDA_TRY(extend(pipeline));
-  GARUDA_TRY_ASSIGN(auto table, pipeline.run(column_names(columns), std::nullopt));
-  return std::make_shared<Table const>(std::move(table));
+  auto table = pipeline.run(column_names(columns), std::nullopt);
+  if (!table && table.error().code() == ErrorCode::invalid_input) return nullptr;
+  if (!table) return propagate(std::move(table));
+  return std::make_shared<Table const>(*std::move(table));
 }
 
 /// How many pairs of rows have equal words.
@@ -78,6 +81,7 @@ Result<Estimate> estimate_filter(BoundFilter const& filter, Estimate const& inpu
   if (input.sample == nullptr || input.sample->num_rows() == 0) return estimate;
   GARUDA_TRY_ASSIGN(estimate.sample, run_sample(*input.sample, input.distinct.size(), control,
                                                 [&](auto& pipeline) { return pipeline.filter(filter.predicate); }));
+  if (estimate.sample == nullptr) return estimate;
   // Where no row of the sample passes, about half a row does.
   auto const passing = std::max(static_cast<double>(estimate.sample->num_rows()), 0.5);
   estimate.rows = input.rows * std::min(passing / static_cast<double>(input.sample->num_rows()), 1.0);
