@@ -61,6 +61,20 @@ Pruned prune_scan(Bound scan, Needed const& needed) {
   return {with_input(std::move(picked), std::move(scan), std::move(schema)), places_of(kept)};
 }
 
+bool only_picks(BoundProject const& project) {
+  return std::ranges::all_of(project.columns,
+                             [](ProjectedColumn const& column) { return std::holds_alternative<std::size_t>(column); });
+}
+
+/// Picks of picks are picks: a query that was pruned before has them above its scans.
+void compose_picks(BoundProject& project, Bound& input) {
+  auto const* const below = std::get_if<BoundProject>(&input.operation);
+  if (below == nullptr || !only_picks(project) || !only_picks(*below)) return;
+  for (auto& column : project.columns) column = below->columns[std::get<std::size_t>(column)];
+  auto scanned = std::move(input.inputs[0]);
+  input = std::move(scanned);
+}
+
 Pruned prune_project(Bound query, Needed const& needed) {
   auto& project = std::get<BoundProject>(query.operation);
   auto const kept = kept_columns(needed);
@@ -79,6 +93,7 @@ Pruned prune_project(Bound query, Needed const& needed) {
     else
       move(std::get<expr::Expression>(bound.columns.back()), input.places);
   }
+  compose_picks(bound, input.query);
   auto schema = some_fields(query.schema, kept);
   return {with_input(std::move(bound), std::move(input.query), std::move(schema)), places_of(kept)};
 }
