@@ -234,7 +234,13 @@ class Runner {
     }
   }
 
+  /// Where null is as good as false, as in filters and conditions, it ends an `and` as well.
   static bool is_true(Expression const& predicate, Row const& row) {
+    bool const is_call = predicate.form == Expression::Form::call;
+    if (is_call && predicate.function == expr::Function::all)
+      return std::ranges::all_of(predicate.arguments, [&](auto const& part) { return is_true(part, row); });
+    if (is_call && predicate.function == expr::Function::any)
+      return std::ranges::any_of(predicate.arguments, [&](auto const& part) { return is_true(part, row); });
     auto const cell = Interpreter(row).value(predicate);
     return !cell.is_null && cell.integer != 0;
   }
