@@ -11,7 +11,6 @@
 #include <vector>
 
 #include "core/stopwatch.hpp"
-#include "core/type_rows.hpp"
 #include "expr/sides.hpp"
 #include "operators/contract/join_kind.hpp"
 #include "operators/contract/sizing.hpp"
@@ -29,6 +28,8 @@
 #include "operators/query/limited/limited_sort.hpp"
 #include "operators/query/limited/query_limit.hpp"
 #include "operators/query/plans/query_plan.hpp"
+#include "operators/query/results/common_subtrees.hpp"
+#include "operators/query/results/result_types.hpp"
 #include "operators/query/semi_filter.hpp"
 #include "operators/query/sort.hpp"
 #include "operators/query/strict.hpp"
@@ -59,42 +60,12 @@ struct Node {
   std::vector<Node> inputs;
 };
 
-/// Whether a column stands for one of another type: codes of a dictionary for values, decimals of few bits for others.
-bool stands_for(DataType const& type, DataType const& wanted) {
-  if (type == wanted) return false;
-  bool const are_decimals =
-      type_row(type.id).family == TypeFamily::decimal && type_row(wanted.id).family == TypeFamily::decimal;
-  return are_decimals || (type.id == TypeId::dictionary && wanted.id != TypeId::dictionary);
-}
-
-/// The columns of a result in the types that the query has: strings that breakers were given as views are copied, and
-/// columns that came in a smaller form become what they stand for.
-Result<Table> in_types_of(Schema const& wanted, Table table, pipeline::PipelineOptions options) {
-  BoundProject columns;
-  bool is_same = true;
-  for (std::size_t c = 0; c < wanted.size(); ++c) {
-    auto const& type = table.schema()[c].type;
-    columns.columns.emplace_back(c);
-    if (stands_for(type, wanted[c].type)) {
-      GARUDA_TRY_ASSIGN(columns.columns.back(), expr::cast(expr::column(c, type, wanted[c].name), wanted[c].type));
-    } else if (is_view(type) && !is_view(wanted[c].type)) {
-      columns.columns.back() = expr::column(c, wanted[c].type, wanted[c].name);
-    } else {
-      continue;
-    }
-    is_same = false;
-  }
-  if (is_same) return table;
-  pipeline::Pipeline copied(std::move(table), std::move(options));
-  GARUDA_TRY(copied.project(columns.columns));
-  return copied.run(column_names(wanted.size()), std::nullopt);
-}
-
 /// Runs the operators of one query: pipelines from breaker to breaker, those that feed one before it.
 class QueryRunner {
  public:
-  QueryRunner(QueryOptions const& options, contract::DeviceSet& devices, run::QueryRun& run)
-      : options_(options), devices_(devices), run_(run) {
+  /// Borrows all of its arguments; run() is given the query and what is below it.
+  QueryRunner(Bound const& query, QueryOptions const& options, contract::DeviceSet& devices, run::QueryRun& run)
+      : options_(options), devices_(devices), run_(run), common_(query), kept_(common_.size()) {
     if (options.memory_limit_bytes != 0) limit_.emplace(options.memory_limit_bytes);
   }
 
@@ -102,6 +73,32 @@ class QueryRunner {
   /// gives; breakers take views.
   Result<Ran> run(Bound const& query, std::optional<std::uint64_t> rows = std::nullopt,
                   StringForm strings = StringForm::view) {
+    if (rows || strings != StringForm::view) return run_alone(query, rows, strings);
+    if (auto const subtree = common_.find(query)) return run_common(query, *subtree);
+    return run_alone(query, rows, strings);
+  }
+
+  pipeline::PipelineOptions pipeline_options() {
+    return {options_.threads, run_.threads(), limit_ ? limit_->operator_bytes : 0,
+            options_.control, &run_.recorder, limit_ ? &limit_->rows : nullptr};
+  }
+
+ private:
+  /// The rows of a common subtree, which runs where they are first wanted and is kept until they are last wanted.
+  Result<Ran> run_common(Bound const& query, std::size_t subtree) {
+    auto& [rows, uses] = kept_[subtree];
+    bool const is_first = !rows;
+    if (is_first) {
+      GARUDA_TRY_ASSIGN(rows, run_alone(query, std::nullopt, StringForm::view));
+    }
+    auto plan = is_first ? rows->plan : again(query);
+    if (!is_first) set_rows(plan, static_cast<std::uint64_t>(rows->table.num_rows()), 0);
+    Ran ran{Table(rows->table.schema(), {rows->table.batches().begin(), rows->table.batches().end()}), std::move(plan)};
+    if (++uses == common_.uses(subtree)) rows.reset();
+    return ran;
+  }
+
+  Result<Ran> run_alone(Bound const& query, std::optional<std::uint64_t> rows, StringForm strings) {
     auto const& operation = query.operation;
     if (auto const* const group_by = std::get_if<BoundGroupBy>(&operation)) return run_group_by(*group_by, query);
     if (auto const* const sort = std::get_if<BoundSort>(&operation)) return run_sort(*sort, query);
@@ -113,12 +110,6 @@ class QueryRunner {
     return run_pipeline(query, rows, strings);
   }
 
-  pipeline::PipelineOptions pipeline_options() {
-    return {options_.threads, run_.threads(), limit_ ? limit_->operator_bytes : 0,
-            options_.control, &run_.recorder, limit_ ? &limit_->rows : nullptr};
-  }
-
- private:
   /// Whether the join is a step of a pipeline: on the path whose tables are built once and probed as often as wanted.
   /// A tuning is of the operator that takes both sides whole.
   bool can_probe(BoundJoin const& join) const {
@@ -228,8 +219,10 @@ class QueryRunner {
                                std::unique_ptr<pipeline::Pipeline>& made) {
     auto const build = join.build == Side::left ? 0U : 1U;
     GARUDA_TRY_ASSIGN(auto built, run(query.inputs[build]));
-    auto const filtered = filtered_probe(join, query.inputs[1 - build], built.table.view());
-    GARUDA_TRY_ASSIGN(auto probing, extend(filtered ? *filtered : query.inputs[1 - build], made));
+    auto const& written = query.inputs[1 - build];
+    // Rows that others read, too, are not for one join to leave out.
+    auto const filtered = common_.feeds(written) ? std::nullopt : filtered_probe(join, written, built.table.view());
+    GARUDA_TRY_ASSIGN(auto probing, extend(filtered ? *filtered : written, made));
     pipeline::Probe probe{built.table.view(), join.build,        join.kind,          join.nulls_equal,
                           join.keys,          join.left_columns, join.right_columns, std::move(where)};
     auto const& row = join::path_of_tables();
@@ -237,7 +230,7 @@ class QueryRunner {
     node.path = row.path;
     node.device = std::string(row.name);
     auto probed = made->probe(probe, devices_);
-    auto const columns = query.inputs[1 - build].schema.size();
+    auto const columns = written.schema.size();
     if (!probed && limit_ && contract::is_shortage(probed.error())) {
       GARUDA_TRY_ASSIGN(probing, end_pipeline(std::move(probing), made, columns));
       probed = made->probe(probe, devices_);
@@ -417,6 +410,12 @@ class QueryRunner {
   QueryOptions const& options_;
   contract::DeviceSet& devices_;
   run::QueryRun& run_;
+  CommonSubtrees common_;
+  struct Kept {
+    std::optional<Ran> rows;
+    std::size_t uses = 0;  ///< so far
+  };
+  std::vector<Kept> kept_;
   std::optional<QueryLimit> limit_;
 };
 
@@ -451,18 +450,13 @@ Result<std::unique_ptr<QueryResult>> run_query(Query const& query, QueryOptions 
   GARUDA_TRY_ASSIGN(bound, run.arena.execute([&] { return order_joins(prune(std::move(bound)), options.control); }));
   bound = prune(std::move(bound));
   GARUDA_TRY(check_strict(bound, options));
-  QueryRunner runner(options, devices, run);
+  QueryRunner runner(bound, options, devices, run);
   GARUDA_TRY_ASSIGN(auto ran, runner.run(bound, std::nullopt, StringForm::utf8));
-  auto const stored = ran.table.schema();
   GARUDA_TRY_ASSIGN(ran.table, run.arena.execute([&] {
     return in_types_of(wanted, std::move(ran.table), runner.pipeline_options());
   }));
   auto schema = ran.table.schema();
-  for (std::size_t c = 0; c < schema.size(); ++c) {
-    schema[c].name = wanted[c].name;
-    // A mark of the form in which the column came would stay.
-    if (stands_for(stored[c].type, wanted[c].type)) schema[c] = wanted[c];
-  }
+  for (std::size_t c = 0; c < schema.size(); ++c) schema[c].name = wanted[c].name;
   auto stats = run.stats(ran.plan);
   stats.rows = rows_read(ran.plan);
   stats.rows_out = static_cast<std::uint64_t>(ran.table.num_rows());
@@ -473,7 +467,8 @@ Result<std::unique_ptr<QueryResult>> run_query(Query const& query, QueryOptions 
 Result<Plan> explain_query(Query const& query) {
   GARUDA_TRY_ASSIGN(auto bound, bind(query));
   GARUDA_TRY_ASSIGN(bound, order_joins(prune(std::move(bound)), {}));
-  return plan_of(prune(std::move(bound)));
+  bound = prune(std::move(bound));
+  return plan_of(bound, CommonSubtrees(bound));
 }
 
 }  // namespace garuda::query

@@ -61,6 +61,21 @@ Described describe(Bound const& query) {
   return {"union", {}};
 }
 
+/// The name of a node whose rows another one gives, too.
+constexpr char const* kAgain = "again";
+
+Plan plan_of(Bound const& query, CommonSubtrees const& common, std::vector<bool>& is_shown) {
+  if (auto const subtree = common.find(query)) {
+    if (is_shown[*subtree]) return again(query);
+    is_shown[*subtree] = true;
+  }
+  auto plan = node_of(query);
+  if (auto const* const scan = std::get_if<BoundScan>(&query.operation))
+    plan.estimated_rows = static_cast<double>(scan->table.num_rows());
+  for (auto const& input : query.inputs) plan.inputs.push_back(plan_of(input, common, is_shown));
+  return plan;
+}
+
 }  // namespace
 
 Plan node_of(Bound const& query) {
@@ -79,18 +94,22 @@ void set_rows(Plan& plan, std::uint64_t rows, std::uint64_t ns) {
 }
 
 std::uint64_t rows_read(Plan const& plan) {
-  if (plan.inputs.empty()) return plan.rows.value_or(0);
+  if (plan.inputs.empty()) return plan.operation == kAgain ? 0 : plan.rows.value_or(0);
   std::uint64_t rows = 0;
   for (auto const& input : plan.inputs) rows += rows_read(input);
   return rows;
 }
 
-Plan plan_of(Bound const& query) {
+Plan again(Bound const& query) {
   auto plan = node_of(query);
-  if (auto const* const scan = std::get_if<BoundScan>(&query.operation))
-    plan.estimated_rows = static_cast<double>(scan->table.num_rows());
-  for (auto const& input : query.inputs) plan.inputs.push_back(plan_of(input));
+  plan.choices = fmt::format("an equal {} runs once, for all", plan.operation);
+  plan.operation = kAgain;
   return plan;
+}
+
+Plan plan_of(Bound const& query, CommonSubtrees const& common) {
+  std::vector<bool> is_shown(common.size());
+  return plan_of(query, common, is_shown);
 }
 
 }  // namespace garuda::query

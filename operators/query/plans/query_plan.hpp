@@ -5,14 +5,18 @@
 
 #include "garuda/plan.hpp"
 #include "operators/query/bind.hpp"
+#include "operators/query/results/common_subtrees.hpp"
 
 namespace garuda::query {
 
 /// The plan of an operator of the host, without those of its inputs.
 Plan node_of(Bound const& query);
 
-/// The plan of a query that has not run.
-Plan plan_of(Bound const& query);
+/// The node of a subtree that is equal to one that runs before it, whose rows it has.
+Plan again(Bound const& query);
+
+/// The plan of a query that has not run. Requires: `common` has its subtrees.
+Plan plan_of(Bound const& query, CommonSubtrees const& common);
 
 /// Says what an operator has given, and the time that it took alone.
 void set_rows(Plan& plan, std::uint64_t rows, std::uint64_t ns);

@@ -8,6 +8,7 @@
 #include <variant>
 
 #include "core/type_rows.hpp"
+#include "expr/sides.hpp"
 #include "operators/contract/join_kind.hpp"
 
 namespace garuda::query {

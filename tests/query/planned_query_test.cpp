@@ -1,0 +1,157 @@
+// What the planner makes of queries: their rows are those of the query as it is written, and their plans say what runs.
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "garuda/engine.hpp"
+#include "tests/engine/engine_test.hpp"
+#include "tests/reference/column_builder.hpp"
+#include "tests/reference/data_types.hpp"
+#include "tests/reference/reference_join.hpp"
+#include "tests/unwrap.hpp"
+
+namespace garuda::planned {
+namespace {
+
+using Values = std::vector<std::optional<std::int64_t>>;
+
+class PlannedQueries : public testing::EngineTest {
+ protected:
+  /// The columns `names`, of int64.
+  static Table table_of(std::vector<std::string> const& names, std::vector<Values> const& columns) {
+    std::vector<reference::Column> made;
+    Schema schema;
+    for (std::size_t c = 0; c < names.size(); ++c) {
+      made.push_back(reference::make_column<std::int64_t>({TypeId::int64}, columns[c], 0));
+      schema.push_back({names[c], {TypeId::int64}, true});
+    }
+    std::vector<Batch> batches;
+    batches.push_back(reference::make_batch(made));
+    return Table(std::move(schema), std::move(batches));
+  }
+
+  struct Outcome {
+    std::vector<std::vector<std::string>> rows;
+    std::string plan;
+    std::string error;
+  };
+
+  static Outcome run(Query const& query, QueryOptions const& options = {}) {
+    auto const result = engine().run(query, options);
+    if (!result) return {{}, {}, result.error().describe()};
+    auto const table = collect(**result);
+    if (!table) return {{}, {}, table.error().describe()};
+    Outcome outcome{{}, to_string((*result)->plan()), {}};
+    for (auto const& row : reference::read_table(table->view()).rows) {
+      outcome.rows.emplace_back();
+      for (auto const& value : row) outcome.rows.back().push_back(value.value_or("null"));
+    }
+    return outcome;
+  }
+
+  static std::size_t count(std::string const& text, std::string const& part) {
+    std::size_t found = 0;
+    for (auto at = text.find(part); at != std::string::npos; at = text.find(part, at + 1)) ++found;
+    return found;
+  }
+};
+
+ScalarExpression number(std::int64_t value) { return literal(value); }
+
+TEST_F(PlannedQueries, AFailureOfASampledRowIsNoneOfTheQuery) {
+  constexpr std::int64_t kRows = 1 << 18;
+  Values ids;
+  Values divisors;
+  for (std::int64_t i = 0; i < kRows; ++i) {
+    ids.emplace_back(i);
+    divisors.emplace_back(i < kRows - 5'000 ? 1 : 0);
+  }
+  auto const table = table_of({"id", "divisor"}, {ids, divisors});
+  auto const few = table_of({"key"}, {{1, 2, 3}});
+  auto const quotient = call("divide", {number(10), column("divisor")});
+  QueryOptions options;
+  options.path = Path::cpu;
+  options.threads = 1;
+  auto const limited = Query::scan(table.view()).filter(call("gt", {quotient, number(1)})).limit(4);
+  auto const joined = limited.join(Query::scan(few.view()), {.on = {{column("id"), column("key")}}});
+  auto const outcome = run(joined, options);
+  EXPECT_EQ(outcome.error, "");
+  EXPECT_EQ(outcome.rows.size(), 3U);
+  auto const projected = Query::scan(table.view()).project({{"id", column("id")}, {"q", quotient}}).limit(4);
+  EXPECT_EQ(run(projected.join(Query::scan(few.view()), {.on = {{column("id"), column("key")}}}), options).error, "");
+  // The same rows, all of which are wanted, have a failure.
+  auto const all = Query::scan(table.view()).filter(call("gt", {quotient, number(1)}));
+  EXPECT_NE(run(all.join(Query::scan(few.view()), {.on = {{column("id"), column("key")}}}), options).error, "");
+}
+
+TEST_F(PlannedQueries, NullEndsAnAndInFiltersAndConditions) {
+  auto const table = table_of({"a", "zero"}, {{1, std::nullopt, 3}, {1, 0, 2}});
+  auto const asks = call("and", {call("gt", {column("a"), number(0)}),
+                                 call("gt", {call("divide", {number(6), column("zero")}), number(2)})});
+  auto const filtered = run(Query::scan(table.view()).filter(asks));
+  EXPECT_EQ(filtered.error, "");
+  EXPECT_EQ(filtered.rows.size(), 2U);
+  auto const other = table_of({"b"}, {{1, 3}});
+  JoinClause clause{.on = {}, .where = call("and", {call("equal", {column("a"), column("b")}), asks})};
+  EXPECT_EQ(run(Query::scan(table.view()).join(Query::scan(other.view()), clause)).rows.size(), 2U);
+  // Elsewhere null is not false, and the second part may make it so.
+  EXPECT_NE(run(Query::scan(table.view()).project({{"x", asks}})).error, "");
+  EXPECT_NE(run(Query::scan(table.view()).filter(call("not", {asks}))).error, "");
+}
+
+TEST_F(PlannedQueries, EqualSubtreesRunOnce) {
+  auto const table = table_of({"k", "v"}, {{1, 1, 2, 2, 3}, {5, 6, 7, 8, 9}});
+  auto const sums = [&](std::string const& name) {
+    return Query::scan(table.view())
+        .filter(call("gt", {column("v"), number(5)}))
+        .group_by({{name, column("k")}}, {{"s", AggregateFunction::sum, {column("v")}}});
+  };
+  // Names of columns make no difference; other constants and tables do.
+  auto const most = sums("other").group_by({}, {{"most", AggregateFunction::max, {column("s")}}});
+  auto const query = sums("k").join(most, {.on = {{column("s"), column("most")}}});
+  auto const outcome = run(query);
+  EXPECT_EQ(outcome.rows, (std::vector<std::vector<std::string>>{{"2", "15", "15"}})) << outcome.error;
+  EXPECT_EQ(count(outcome.plan, "again on"), 1U) << outcome.plan;
+  EXPECT_EQ(count(outcome.plan, "table on"), 1U) << outcome.plan;
+  EXPECT_EQ(count(to_string(testing::value_of(engine().explain(query))), "again on"), 1U);
+
+  auto const same_rows = table_of({"k", "v"}, {{1, 1, 2, 2, 3}, {5, 6, 7, 8, 9}});
+  auto const of_other_table = Query::scan(same_rows.view())
+                                  .filter(call("gt", {column("v"), number(5)}))
+                                  .group_by({{"k", column("k")}}, {{"s", AggregateFunction::sum, {column("v")}}});
+  EXPECT_EQ(count(run(Query::union_all({sums("k"), of_other_table})).plan, "again on"), 0U);
+  auto const thrice = run(Query::union_all({sums("k"), sums("l"), sums("m")}));
+  EXPECT_EQ(thrice.rows.size(), 9U);
+  EXPECT_EQ(count(thrice.plan, "again on"), 2U) << thrice.plan;
+}
+
+TEST_F(PlannedQueries, EqualBuildSidesAreMadeOnce) {
+  auto const rows = table_of({"k", "v"}, {{1, 2, 3, 4}, {10, 20, 30, 40}});
+  auto const others = table_of({"o"}, {{1, 2, 2, 3, 3, 3, 4, 4, 4, 4}});
+  auto const side = Query::scan(rows.view()).filter(call("gt", {column("v"), number(10)}));
+  auto const joined = Query::scan(others.view()).join(side, {.on = {{column("o"), column("k")}}});
+  auto const query = Query::union_all({joined.group_by({}, {{"n", AggregateFunction::count, {}}}),
+                                       joined.group_by({}, {{"n", AggregateFunction::sum, {column("v")}}})});
+  QueryOptions options;
+  options.path = Path::cpu;
+  auto const outcome = run(query, options);
+  EXPECT_EQ(outcome.rows, (std::vector<std::vector<std::string>>{{"9"}, {"290"}})) << outcome.error;
+  EXPECT_EQ(count(outcome.plan, "again on"), 1U) << outcome.plan;
+}
+
+TEST_F(PlannedQueries, ScansPickTheirColumnsOnce) {
+  auto const table = table_of({"a", "b", "c"}, {{1, 2}, {3, 4}, {5, 6}});
+  auto const other = table_of({"d"}, {{1}});
+  auto const query = Query::scan(table.view())
+                         .filter(call("gt", {column("b"), number(0)}))
+                         .join(Query::scan(other.view()), {.on = {{column("a"), column("d")}}})
+                         .project({{"c", column("c")}});
+  auto const plan = to_string(testing::value_of(engine().explain(query)));
+  EXPECT_EQ(count(plan, "project on host: a, b, c"), 1U) << plan;
+}
+
+}  // namespace
+}  // namespace garuda::planned
