@@ -55,28 +55,38 @@ Result<void> split_block(TableView block, std::span<HashedKey const> keys, std::
 
 }  // namespace
 
-Result<void> keep_lists(Gatherer const& gatherer, std::span<pipeline::RowNumbers const> lists, QueryLimit& limit,
-                        Control const& control, std::span<std::vector<Batch>> to) {
+std::int64_t RowParts::num_rows(std::size_t part) const noexcept {
+  return std::accumulate(pieces_[part].begin(), pieces_[part].end(), std::int64_t{0},
+                         [](std::int64_t rows, Piece const& piece) { return rows + piece.rows; });
+}
+
+Table RowParts::table(std::size_t part) const {
+  std::vector<Batch> batches;
+  for (auto const& [batch, begin, rows] : pieces_[part]) {
+    auto& made = batches.emplace_back(Batch{rows, {}, batches_[batch].owner});
+    for (auto const& column : batches_[batch].columns) made.columns.push_back(slice(column, begin, rows));
+  }
+  return {schema_, std::move(batches)};
+}
+
+Result<void> RowParts::add(Gatherer const& rows, std::span<RowNumbers const> lists, QueryLimit& limit,
+                           Control const& control) {
   RowNumbers all;
   for (auto const& list : lists) all.insert(all.end(), list.begin(), list.end());
-  std::size_t list = 0;
-  std::size_t in_list = 0;  // rows of the list that are there
+  std::size_t part = 0;
+  std::size_t in_part = 0;  // rows of its list that are there
   for (std::size_t begin = 0; begin < all.size();) {
     GARUDA_TRY(check_cancelled(&control));
-    GARUDA_TRY_ASSIGN(auto gathered, gatherer.gather(std::span<std::int64_t const>(all).subspan(begin)));
-    GARUDA_TRY_ASSIGN(auto const kept, limit.rows.keep(gatherer.schema(), std::move(gathered.batch)));
+    GARUDA_TRY_ASSIGN(auto gathered, rows.gather(std::span<std::int64_t const>(all).subspan(begin)));
+    GARUDA_TRY_ASSIGN(auto kept, limit.rows.keep(schema_, std::move(gathered.batch)));
     for (std::int64_t at = 0; at < gathered.rows_taken;) {
-      while (in_list == lists[list].size()) {
-        ++list;
-        in_list = 0;
-      }
-      auto const count = std::min(static_cast<std::int64_t>(lists[list].size() - in_list), gathered.rows_taken - at);
-      Batch part{count, {}, kept.owner};
-      for (auto const& column : kept.columns) part.columns.push_back(slice(column, at, count));
-      to[list].push_back(std::move(part));
-      in_list += static_cast<std::size_t>(count);
+      for (; in_part == lists[part].size(); ++part) in_part = 0;
+      auto const count = std::min(static_cast<std::int64_t>(lists[part].size() - in_part), gathered.rows_taken - at);
+      pieces_[part].push_back({batches_.size(), at, count});
+      in_part += static_cast<std::size_t>(count);
       at += count;
     }
+    batches_.push_back(std::move(kept));
     begin += static_cast<std::size_t>(gathered.rows_taken);
   }
   return {};
@@ -93,7 +103,7 @@ std::uint32_t split_bits(std::uint64_t needed_bytes, QueryLimit const& limit) no
   return bits;
 }
 
-Result<std::vector<Table>> hash_partitions(TableView table, std::span<HashedKey const> keys, std::uint32_t level,
+Result<RowParts> hash_partitions(TableView table, std::span<HashedKey const> keys, std::uint32_t level,
                                            std::uint32_t bits, StringForm strings, QueryLimit& limit,
                                            Control const& control) {
   auto const rows = static_cast<std::uint64_t>(table.num_rows());
@@ -104,7 +114,7 @@ Result<std::vector<Table>> hash_partitions(TableView table, std::span<HashedKey 
   std::iota(all.begin(), all.end(), 0);
   GARUDA_TRY_ASSIGN(auto const gatherer, Gatherer::create(table, all, strings));
   auto const num_parts = std::size_t{1} << bits;
-  std::vector<std::vector<Batch>> batches(num_parts);
+  RowParts parts(gatherer.schema(), num_parts);
   for (std::uint64_t begin = 0; begin < rows; begin += window_rows) {
     auto const window = pipeline::slice_rows(table, begin, window_rows);
     std::vector<std::uint8_t> digits(static_cast<std::size_t>(window.num_rows()));
@@ -116,10 +126,8 @@ Result<std::vector<Table>> hash_partitions(TableView table, std::span<HashedKey 
     std::vector<RowNumbers> numbers(num_parts);
     for (std::size_t i = 0; i < digits.size(); ++i) numbers[digits[i]].push_back(static_cast<std::int64_t>(begin + i));
     GARUDA_TRY(std::move(failure).outcome());
-    GARUDA_TRY(keep_lists(gatherer, numbers, limit, control, batches));
+    GARUDA_TRY(parts.add(gatherer, numbers, limit, control));
   }
-  std::vector<Table> parts;
-  for (auto& part : batches) parts.emplace_back(gatherer.schema(), std::move(part));
   return parts;
 }
 

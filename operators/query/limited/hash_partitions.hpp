@@ -29,18 +29,41 @@ HashedKey hashed_key(TableView table, std::size_t column);
 /// kMostSplitBits.
 std::uint32_t split_bits(std::uint64_t needed_bytes, QueryLimit const& limit) noexcept;
 
-/// Copies the rows, strings in the form `strings`, into 2^bits tables, which `limit` keeps. Rows with equal keys are in
+/// Rows that were divided into parts. Batches hold rows of many parts, so that parts of few rows take few files.
+class RowParts {
+ public:
+  RowParts(Schema schema, std::size_t num_parts) : schema_(std::move(schema)), pieces_(num_parts) {}
+
+  std::size_t size() const noexcept { return pieces_.size(); }
+  std::int64_t num_rows(std::size_t part) const noexcept;
+  /// The rows of a part, in the order in which they came. Shares them.
+  Table table(std::size_t part) const;
+
+  /// Appends copies of rows to the parts, those that `lists` names for each. `limit` keeps them. Requires: `rows` has
+  /// the schema. Blocks; runs on the threads of the calling task arena. Errors: those of Gatherer::gather and
+  /// SpillSpace::keep; cancelled.
+  Result<void> add(Gatherer const& rows, std::span<pipeline::RowNumbers const> lists, QueryLimit& limit,
+                   Control const& control);
+
+ private:
+  /// Rows of one batch.
+  struct Piece {
+    std::size_t batch = 0;
+    std::int64_t begin = 0;
+    std::int64_t rows = 0;
+  };
+
+  Schema schema_;
+  std::vector<Batch> batches_;
+  std::vector<std::vector<Piece>> pieces_;  ///< by part
+};
+
+/// Copies the rows, strings in the form `strings`, into 2^bits parts, which `limit` keeps. Rows with equal keys are in
 /// one of them, the same for tables whose keys are hashed as the same types, and keep their order. Splittings of other
 /// levels divide rows in other ways. Blocks; runs on the threads of the calling task arena. Errors: those of
 /// hash_key_column, Gatherer and SpillSpace::keep; cancelled.
-Result<std::vector<Table>> hash_partitions(TableView table, std::span<HashedKey const> keys, std::uint32_t level,
+Result<RowParts> hash_partitions(TableView table, std::span<HashedKey const> keys, std::uint32_t level,
                                            std::uint32_t bits, StringForm strings, QueryLimit& limit,
                                            Control const& control);
-
-/// Copies rows by their numbers, list after list, into batches that `limit` keeps, and appends those of each list to
-/// its place in `to`: lists share a batch's memory, so that many short ones make few files. Blocks; runs on the threads
-/// of the calling task arena. Errors: those of Gatherer::gather and SpillSpace::keep; cancelled.
-Result<void> keep_lists(Gatherer const& gatherer, std::span<pipeline::RowNumbers const> lists, QueryLimit& limit,
-                        Control const& control, std::span<std::vector<Batch>> to);
 
 }  // namespace garuda::query

@@ -93,9 +93,9 @@ class GroupByRuns {
       return tl::unexpected(std::move(merged).error());
     GARUDA_TRY_ASSIGN(auto const parts, partitions(groups, level, StringForm::utf8));
     std::vector<Table> tables;
-    for (auto const& part : parts) {
-      if (part.num_rows() == 0) continue;
-      GARUDA_TRY_ASSIGN(auto table, merge(part.view(), partial, level + 1));
+    for (std::size_t p = 0; p < parts.size(); ++p) {
+      if (parts.num_rows(p) == 0) continue;
+      GARUDA_TRY_ASSIGN(auto table, merge(parts.table(p).view(), partial, level + 1));
       tables.push_back(std::move(table));
     }
     return pipeline::append_rows(tables);
@@ -109,15 +109,15 @@ class GroupByRuns {
                               table.num_rows(), materialize::bytes_of_rows(table), request_.limit.operator_bytes));
     GARUDA_TRY_ASSIGN(auto const parts, partitions(table, level, StringForm::view));
     std::vector<Table> tables;
-    for (auto const& part : parts) {
-      if (part.num_rows() == 0) continue;
-      GARUDA_TRY_ASSIGN(auto groups, group(part.view(), level + 1));
+    for (std::size_t p = 0; p < parts.size(); ++p) {
+      if (parts.num_rows(p) == 0) continue;
+      GARUDA_TRY_ASSIGN(auto groups, group(parts.table(p).view(), level + 1));
       tables.push_back(std::move(groups));
     }
     return pipeline::append_rows(tables);
   }
 
-  Result<std::vector<Table>> partitions(TableView table, std::uint32_t level, StringForm strings) {
+  Result<RowParts> partitions(TableView table, std::uint32_t level, StringForm strings) {
     constexpr std::uint64_t kRowBytes = 64;  // of its key, its place and its states
     std::vector<HashedKey> keys;
     for (auto const& name : request_.spec.keys) {

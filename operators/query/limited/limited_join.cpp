@@ -30,14 +30,15 @@ class JoinParts {
     constexpr std::uint64_t kRowBytes = 96;  // of its words, twice, and of its place in a table
     auto const bits = split_bits(static_cast<std::uint64_t>(build.num_rows()) * kRowBytes, request_.limit);
     GARUDA_TRY_ASSIGN(auto const builds, split(build, keys.second, level, bits));
-    auto const heaviest = std::ranges::max_element(builds, {}, &Table::num_rows)->num_rows();
+    std::int64_t heaviest = 0;
+    for (std::size_t p = 0; p < builds.size(); ++p) heaviest = std::max(heaviest, builds.num_rows(p));
     bool const is_split = heaviest < build.num_rows() / 8 * 7;
     if (!is_split && request_.probe.kind == JoinKind::inner) return join_blocks(probe, build);
     GARUDA_TRY_ASSIGN(auto const probes, split(probe, keys.first, level, bits));
     std::vector<Table> joined;
     for (std::size_t p = 0; p < builds.size(); ++p) {
-      if (!joined.empty() && builds[p].num_rows() == 0 && probes[p].num_rows() == 0) continue;
-      GARUDA_TRY_ASSIGN(auto rows, join(probes[p].view(), builds[p].view(), level + 1, false));
+      if (!joined.empty() && builds.num_rows(p) == 0 && probes.num_rows(p) == 0) continue;
+      GARUDA_TRY_ASSIGN(auto rows, join(probes.table(p).view(), builds.table(p).view(), level + 1, false));
       joined.push_back(std::move(rows));
     }
     return pipeline::append_rows(joined);
@@ -95,7 +96,7 @@ class JoinParts {
     return keys;
   }
 
-  Result<std::vector<Table>> split(TableView table, std::span<HashedKey const> keys, std::uint32_t level,
+  Result<RowParts> split(TableView table, std::span<HashedKey const> keys, std::uint32_t level,
                                    std::uint32_t bits) {
     return request_.run.arena.execute([&] {
       return hash_partitions(table, keys, level, bits, StringForm::view, request_.limit, request_.options.control);

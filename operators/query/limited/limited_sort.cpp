@@ -70,8 +70,9 @@ class SortParts {
   /// Distinct rows of a sample, in order.
   Result<Table> splitters(Gatherer const& rows, TableView table, std::uint64_t block_rows) {
     auto const num_rows = static_cast<std::uint64_t>(table.num_rows());
-    // So many that ranges are about half a block, each between four rows of the sample.
-    auto const wanted = std::min(2 * num_rows / block_rows + 1, block_rows / 8);
+    // So many that ranges are about half a block, each between four rows of the sample; ranges may be cut again.
+    constexpr std::uint64_t kMostSplitters = 255;
+    auto const wanted = std::min({2 * num_rows / block_rows + 1, block_rows / 8, kMostSplitters});
     auto const sampled = std::min(4 * wanted, num_rows);
     RowNumbers numbers(sampled);
     for (std::uint64_t i = 0; i < sampled; ++i) numbers[i] = static_cast<std::int64_t>(i * num_rows / sampled);
@@ -119,8 +120,7 @@ class SortParts {
     GARUDA_TRY_ASSIGN(auto const gatherer, Gatherer::create(table, all));
     GARUDA_TRY_ASSIGN(auto const between, splitters(gatherer, table, block_rows));
     auto const num_splitters = static_cast<std::size_t>(between.num_rows());
-    std::vector<std::vector<Batch>> ranges(2 * num_splitters + 1);
-    Schema schema = gatherer.schema();
+    std::optional<RowParts> ranges;
     for (std::uint64_t begin = 0; begin < rows; begin += block_rows) {
       RowNumbers numbers(std::min(block_rows, rows - begin));
       std::iota(numbers.begin(), numbers.end(), static_cast<std::int64_t>(begin));
@@ -130,13 +130,13 @@ class SortParts {
       std::vector<std::size_t> every(with_splitters.view().num_columns());
       std::iota(every.begin(), every.end(), 0);
       GARUDA_TRY_ASSIGN(auto const of_block, Gatherer::create(with_splitters.view(), every));
-      GARUDA_TRY(keep_lists(of_block, cuts, limit_, control_, ranges));
-      schema = of_block.schema();
+      if (!ranges) ranges.emplace(of_block.schema(), cuts.size());
+      GARUDA_TRY(ranges->add(of_block, cuts, limit_, control_));
     }
     std::vector<Table> sorted;
-    for (std::size_t r = 0; r < ranges.size(); ++r) {
-      if (ranges[r].empty()) continue;
-      Table range(schema, std::move(ranges[r]));
+    for (std::size_t r = 0; r < ranges->size(); ++r) {
+      if (ranges->num_rows(r) == 0) continue;
+      auto range = ranges->table(r);
       bool const is_of_equal_rows = r % 2 == 1;
       if (!is_of_equal_rows) {
         GARUDA_TRY_ASSIGN(range, sort(range.view(), std::nullopt));
