@@ -4,16 +4,17 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <span>
 #include <string_view>
 
 #include "garuda/error.hpp"
-#include "garuda/group_by.hpp"
-#include "garuda/table.hpp"
-#include "garuda/types.hpp"
+#include "operators/resolve/row_memory.hpp"
 #include "spill/spill_file.hpp"
 
 namespace garuda::spill {
+
+using resolve::group_row_bytes;
+using resolve::hashed_type;
+using resolve::numbering_bytes;
 
 /// Splittings of one row at most; each divides by up to 2^kMostBits.
 inline constexpr std::uint32_t kMostLevels = 4;
@@ -23,10 +24,6 @@ constexpr std::uint64_t ahead_bytes_for(std::uint64_t limit_bytes) noexcept { re
 
 /// Rows of a batch of which the limit holds many.
 std::int64_t batch_rows_for(std::uint64_t limit_bytes);
-
-/// Bytes of a row beside its share of a table where keys of these types are dictionary-encoded: hashes, tables of
-/// different ones, and words of them all.
-std::uint64_t numbering_bytes(std::span<DataType const> key_types);
 
 /// Memory for the rows of a table and what an operator makes of them: `row_bytes` a row beside its data.
 struct MemoryShare {
@@ -59,12 +56,5 @@ struct MemoryShare {
     return bits;
   }
 };
-
-/// The type as which a key is hashed: dictionaries as their values.
-DataType hashed_type(DataType const& type);
-
-/// Host memory that grouping takes for a row of `table`, bytes: its key and values as they are encoded, what numbering
-/// its key takes, and, since each may be a group of its own, a group's states. Errors: those of resolve_group_by.
-Result<std::uint64_t> group_row_bytes(TableView table, GroupBySpec const& spec);
 
 }  // namespace garuda::spill

@@ -12,7 +12,9 @@
 #include "garuda/group_states.hpp"
 #include "operators/group_by/group_by.hpp"
 #include "operators/materialize/numbered_rows.hpp"
+#include "operators/materialize/spill_space.hpp"
 #include "operators/resolve/exact_state.hpp"
+#include "operators/resolve/row_memory.hpp"
 
 namespace garuda::group_by {
 namespace {
@@ -140,6 +142,15 @@ Result<Table> PartialGroups::merged_states(TableView groups, TableView merged, C
   auto const states = select(groups, state_columns(), 0, groups.num_batches());
   auto const group_of = group_of_each(merged, static_cast<std::uint64_t>(groups.num_rows()));
   return merge_states(states.view(), group_of, static_cast<std::uint64_t>(merged.num_rows()), control);
+}
+
+Result<std::uint64_t> PartialGroups::merge_weight(TableView groups) const {
+  auto schema = groups.schema();
+  schema.push_back({number_, {TypeId::int64}, false});
+  Table const none(std::move(schema), {});
+  GARUDA_TRY_ASSIGN(auto const row_bytes, resolve::group_row_bytes(none.view(), merged_));
+  // The merged groups are there beside those that they are made of.
+  return materialize::bytes_of_rows(groups) + static_cast<std::uint64_t>(groups.num_rows()) * row_bytes;
 }
 
 Result<Table> PartialGroups::merge(TableView groups, GroupByOptions const& options,

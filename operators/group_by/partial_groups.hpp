@@ -31,6 +31,9 @@ class PartialGroups {
   /// The specification for a block of rows.
   GroupBySpec const& spec() const noexcept { return partial_; }
 
+  /// Host memory that merging `groups` takes beside them, bytes. Errors: those of resolve_group_by.
+  Result<std::uint64_t> merge_weight(TableView groups) const;
+
   /// Brings partial groups of equal keys together: those before come first. The result has the columns that partial
   /// groups have. `devices` outlives the call. Blocks; runs in task arenas of its own. Errors: those of group_by and
   /// merge_states.

@@ -108,8 +108,9 @@ Result<RowParts> hash_partitions(TableView table, std::span<HashedKey const> key
                                            Control const& control) {
   auto const rows = static_cast<std::uint64_t>(table.num_rows());
   auto const row_bytes = materialize::bytes_of_rows(table) / std::max<std::uint64_t>(rows, 1);
-  // A row's hashes and numbers, and its copy.
-  auto const window_rows = std::max<std::uint64_t>(limit.operator_bytes / 2 / (row_bytes + 32), 1024);
+  // A row has two hashes, its digit, its number in lists that grow, and once more in one of them all, and its copy.
+  constexpr std::uint64_t kRowBytes = 64;
+  auto const window_rows = std::max<std::uint64_t>(limit.operator_bytes / 2 / (row_bytes + kRowBytes), 1024);
   std::vector<std::size_t> all(table.num_columns());
   std::iota(all.begin(), all.end(), 0);
   GARUDA_TRY_ASSIGN(auto const gatherer, Gatherer::create(table, all, strings));

@@ -47,7 +47,9 @@ class SortParts {
     auto const row_bytes = order_bytes(table, columns_);
     if (rows <= kFewestRows || rows * row_bytes <= limit_.operator_bytes)
       return sort_rows(table, columns_, wanted, control_, &limit_.rows);
-    auto const block_rows = std::max(limit_.operator_bytes / 2 / row_bytes, kFewestRows / 2);
+    // Rows of a block are copied twice.
+    auto const copied_bytes = 2 * materialize::bytes_of_rows(table) / rows;
+    auto const block_rows = std::max(limit_.operator_bytes / 2 / (row_bytes + copied_bytes), kFewestRows / 2);
     if (wanted && *wanted <= block_rows / 2) return first_rows(table, *wanted, block_rows);
     GARUDA_TRY_ASSIGN(auto const sorted, sort_ranges(table, block_rows));
     return wanted ? pipeline::slice_rows(sorted.view(), 0, *wanted) : pipeline::slice_rows(sorted.view(), 0, rows);
