@@ -9,7 +9,6 @@
 #include "core/shortage.hpp"
 #include "core/type_rows.hpp"
 #include "operators/materialize/gather.hpp"
-#include "operators/materialize/numbered_rows.hpp"
 #include "operators/pipeline/rows.hpp"
 #include "operators/query/limited/hash_partitions.hpp"
 
@@ -175,14 +174,15 @@ Result<Table> numbered(TableView table, std::span<SortColumn const> columns, Que
     auto const block = pipeline::slice_rows(table, begin - before, block_rows + before);
     GARUDA_TRY_ASSIGN(auto numbers, numbers_in_order(block.view(), columns, last, control));
     last = numbers.back();
-    numbers.erase(numbers.begin(), numbers.begin() + static_cast<std::ptrdiff_t>(before));
-    auto const shared = std::make_shared<std::vector<std::int64_t> const>(std::move(numbers));
-    auto const with_column =
-        materialize::with_numbers(pipeline::slice_rows(table, begin, block_rows).view(), {}, shared);
-    for (auto const& batch : with_column.batches()) {
+    auto next = numbers.begin() + static_cast<std::ptrdiff_t>(before);
+    auto const rows_of_block = pipeline::slice_rows(table, begin, block_rows);
+    for (auto const& batch : rows_of_block.batches()) {
+      // A batch that stays in memory keeps its own numbers there, not those of the block.
+      auto const own = std::make_shared<std::vector<std::int64_t> const>(next, next + batch.num_rows);
+      next += batch.num_rows;
       std::vector<materialize::KeptColumn> kept;
       for (auto const& array : batch.columns) kept.push_back({array, batch.owner, true});
-      kept.back().is_shared = false;
+      kept.push_back({{.length = batch.num_rows, .null_count = 0, .values = own->data()}, own, false});
       GARUDA_TRY_ASSIGN(auto in_place, limit.rows.keep(schema, batch.num_rows, std::move(kept)));
       batches.push_back(std::move(in_place));
     }
