@@ -6,6 +6,7 @@
 #include <optional>
 #include <utility>
 
+#include "core/buffer.hpp"
 #include "core/parallel_blocks.hpp"
 #include "keys/codes/attribute_reader.hpp"
 #include "keys/numbering/mix.hpp"
@@ -33,9 +34,9 @@ class FirstFailure {
 };
 
 /// One hash a row of its keys.
-Result<std::vector<std::uint64_t>> hash_rows(TableView table, std::span<HashedKey const> keys) {
-  std::vector<std::uint64_t> hashes(static_cast<std::size_t>(table.num_rows()), 0);
-  std::vector<std::uint64_t> of_column(hashes.size());
+Result<UnsetVector<std::uint64_t>> hash_rows(TableView table, std::span<HashedKey const> keys) {
+  UnsetVector<std::uint64_t> hashes(static_cast<std::size_t>(table.num_rows()), 0);
+  UnsetVector<std::uint64_t> of_column(hashes.size());
   for (auto const& key : keys) {
     GARUDA_TRY(keys::hash_key_column(table, key.column, key.as, of_column));
     for (std::size_t i = 0; i < hashes.size(); ++i) hashes[i] = keys::add_key_hash(hashes[i], of_column[i]);
@@ -118,7 +119,7 @@ Result<RowParts> hash_partitions(TableView table, std::span<HashedKey const> key
   RowParts parts(gatherer.schema(), num_parts);
   for (std::uint64_t begin = 0; begin < rows; begin += window_rows) {
     auto const window = pipeline::slice_rows(table, begin, window_rows);
-    std::vector<std::uint8_t> digits(static_cast<std::size_t>(window.num_rows()));
+    UnsetVector<std::uint8_t> digits(static_cast<std::size_t>(window.num_rows()));
     FirstFailure failure;
     GARUDA_TRY(for_each_range(digits.size(), &control, [&](std::uint64_t from, std::uint64_t to) {
       auto const block = pipeline::slice_rows(window.view(), from, to - from);
