@@ -79,6 +79,8 @@ class Pipeline {
   /// rows stay where so many are wanted that it does not pay, or expressions do not compute with the column's type.
   void keep_top(std::size_t key, TopColumn column, std::uint64_t rows);
 
+  /// The number of columns that the last step gives.
+  std::size_t num_columns() const noexcept { return visible_.size(); }
   /// The number of steps so far.
   std::size_t num_steps() const noexcept { return steps_.size(); }
   /// Rows that step `i` gave, once the pipeline has run.

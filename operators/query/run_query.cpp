@@ -255,8 +255,19 @@ class QueryRunner {
     Stopwatch const watch;
     GARUDA_TRY_ASSIGN(auto const rows,
                       run_.arena.execute([&] { return made->run(column_names(columns), std::nullopt); }));
-    GARUDA_TRY_ASSIGN(
-        auto table, join_within_limit(rows.view(), probe.build, {probe, pipeline_options(), devices_, *limit_, run_}));
+    bool const builds_right = probe.side == Side::right;
+    auto const join = [&](TableView left, TableView right) {
+      return run_.arena.execute([&]() -> Result<Table> {
+        auto part = probe;
+        part.build = builds_right ? right : left;
+        pipeline::Pipeline joined(builds_right ? left : right, pipeline_options());
+        GARUDA_TRY(joined.probe(part, devices_));
+        return joined.run(column_names(joined.num_columns()), std::nullopt, StringForm::view);
+      });
+    };
+    LimitedJoin const limited{probe.kind, probe.keys, probe.side, true, join, *limit_, run_, options_.control};
+    GARUDA_TRY_ASSIGN(auto table, builds_right ? join_within_limit(rows.view(), probe.build, limited)
+                                               : join_within_limit(probe.build, rows.view(), limited));
     set_rows(plan, static_cast<std::uint64_t>(table.num_rows()), watch.elapsed_ns());
     set_spilled(plan, before);
     made = std::make_unique<pipeline::Pipeline>(std::move(table), pipeline_options());
@@ -352,9 +363,13 @@ class QueryRunner {
     for (auto& input : inputs) plan.inputs.push_back(std::move(input.plan));
     auto const stats = result.stats();
     set_rows(plan, static_cast<std::uint64_t>(table.num_rows()), stats.total_ns);
+    record(stats);
+    return Ran{with_positions(std::move(table)), std::move(plan)};
+  }
+
+  void record(RunStats const& stats) {
     for (auto const& phase : stats.phases) run_.recorder.add_phase(phase.name, phase.ns, phase.bytes, phase.items);
     for (auto const& [name, value] : stats.counters) run_.recorder.add_counter(name, value);
-    return Ran{with_positions(std::move(table)), std::move(plan)};
   }
 
   Result<Ran> run_join(BoundJoin const& join, Bound const& query) {
@@ -371,14 +386,48 @@ class QueryRunner {
     spec.columns.emplace();
     for (auto const column : join.left_columns) spec.columns->push_back({Side::left, column_name(column)});
     for (auto const column : join.right_columns) spec.columns->push_back({Side::right, column_name(column)});
-    GARUDA_TRY_ASSIGN(auto columns, resolve::resolve_join(left.schema(), right.schema(), spec));
     JoinOptions options{options_, options_.join_tuning};
     if (joins_on_host(join, options_)) {
       options.path = join::path_of_tables().path;
       options.device.reset();
     }
+    if (limit_) return run_limited_join(join, spec, std::move(options), std::move(inputs));
+    GARUDA_TRY_ASSIGN(auto columns, resolve::resolve_join(left.schema(), right.schema(), spec));
     GARUDA_TRY_ASSIGN(auto result, join::hash_join({left, right, spec, std::move(columns), options, &devices_}));
     return collected(*result, std::move(inputs));
+  }
+
+  Result<Ran> run_limited_join(BoundJoin const& bound, JoinSpec const& spec, JoinOptions options,
+                               std::vector<Ran> inputs) {
+    options.memory_limit_bytes = limit_->operator_bytes;
+    auto const before = spilled_bytes();
+    Stopwatch const watch;
+    std::optional<Plan> plan;
+    auto const join = [&](TableView left, TableView right) -> Result<Table> {
+      GARUDA_TRY_ASSIGN(auto columns, resolve::resolve_join(left.schema(), right.schema(), spec));
+      GARUDA_TRY_ASSIGN(auto result, join::hash_join({left, right, spec, std::move(columns), options, &devices_}));
+      GARUDA_TRY_ASSIGN(auto table, limit_->rows.collect(*result));
+      if (!plan) plan = result->plan();
+      record(result->stats());
+      return table;
+    };
+    auto const left = inputs[0].table.view();
+    auto const right = inputs[1].table.view();
+    auto table = join(left, right);
+    if (!table && contract::is_shortage(table.error()))
+      table = join_within_limit(left, right,
+                                {bound.kind, bound.keys, bound.build, false, join, *limit_, run_, options_.control});
+    if (!table) return tl::unexpected(std::move(table).error());
+    return with_plan(*std::move(table), *std::move(plan), std::move(inputs), watch.elapsed_ns(), before);
+  }
+
+  /// The rows of an operator with its plan above those of its inputs.
+  Ran with_plan(Table table, Plan plan, std::vector<Ran> inputs, std::uint64_t ns, std::uint64_t spilled_before) {
+    plan.inputs.clear();
+    for (auto& input : inputs) plan.inputs.push_back(std::move(input.plan));
+    set_rows(plan, static_cast<std::uint64_t>(table.num_rows()), ns);
+    set_spilled(plan, spilled_before);
+    return {with_positions(std::move(table)), std::move(plan)};
   }
 
   Result<Ran> run_group_by(BoundGroupBy const& group_by, Bound const& query) {
@@ -399,12 +448,7 @@ class QueryRunner {
     auto const before = spilled_bytes();
     Stopwatch const watch;
     GARUDA_TRY_ASSIGN(auto groups, group_within_limit(table, {spec, options, devices_, *limit_, run_}));
-    auto& plan = groups.plan;
-    plan.inputs.clear();
-    for (auto& input : inputs) plan.inputs.push_back(std::move(input.plan));
-    set_rows(plan, static_cast<std::uint64_t>(groups.table.num_rows()), watch.elapsed_ns());
-    set_spilled(plan, before);
-    return Ran{with_positions(std::move(groups.table)), std::move(plan)};
+    return with_plan(std::move(groups.table), std::move(groups.plan), std::move(inputs), watch.elapsed_ns(), before);
   }
 
   QueryOptions const& options_;

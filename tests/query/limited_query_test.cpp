@@ -83,9 +83,14 @@ class LimitedQueries : public testing::EngineTest {
     ErrorCode code = ErrorCode::usage;
   };
 
-  static Answer answer(Query const& query, std::uint64_t limit, std::uint32_t threads = 2) {
+  static QueryOptions host() {
     QueryOptions options;
     options.path = Path::cpu;
+    return options;
+  }
+
+  static Answer answer(Query const& query, std::uint64_t limit, std::uint32_t threads = 2,
+                       QueryOptions options = host()) {
     options.threads = threads;
     options.memory_limit_bytes = limit;
     Answer answer;
@@ -171,6 +176,25 @@ TEST_F(LimitedQueries, JoinsOfEveryKind) {
     expect_same(renamed(left, "").join(renamed(right, "r_"), clause));
     clause.where = call("lt", {column("real"), column("r_real")});
     expect_same(renamed(left, "").join(renamed(right, "r_"), clause));
+  }
+}
+
+TEST_F(LimitedQueries, JoinsAndGroupsOnEveryPath) {
+  auto const left = numbers(9'001);
+  auto const right = numbers(7'003, 5'000);
+  for (auto const kind : {JoinKind::inner, JoinKind::full}) {
+    auto const query = renamed(left, "")
+                           .join(renamed(right, "r_"), {kind, {{column("many"), column("r_many")}}})
+                           .group_by({{"few", column("r_few")}}, {{"n", AggregateFunction::count, {}},
+                                                                  {"total", AggregateFunction::sum, {column("real")}}})
+                           .sort({{column("few")}});
+    auto const wanted = answer(query, 0);
+    for (auto const& path : all_paths<QueryOptions>()) {
+      auto const found = answer(query, 100'000, 2, path);
+      EXPECT_EQ(found.error, "") << to_string(path.path);
+      EXPECT_GT(found.spilled_bytes, 0U) << to_string(path.path);
+      EXPECT_EQ(found.rows, wanted.rows) << to_string(path.path);
+    }
   }
 }
 
@@ -261,8 +285,7 @@ TEST_F(LimitedQueries, AFolderThatIsMissingIsNamed) {
 
 TEST_F(LimitedQueries, PlansSayWhatWasSpilled) {
   auto const table = numbers(20'011);
-  QueryOptions options;
-  options.path = Path::cpu;
+  auto options = host();
   options.memory_limit_bytes = kLimit;
   auto const result = engine().run(Query::scan(table.view()).sort({{column("text")}}), options);
   ASSERT_TRUE(result.has_value());

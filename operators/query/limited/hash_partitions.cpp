@@ -105,8 +105,7 @@ std::uint32_t split_bits(std::uint64_t needed_bytes, QueryLimit const& limit) no
 }
 
 Result<RowParts> hash_partitions(TableView table, std::span<HashedKey const> keys, std::uint32_t level,
-                                           std::uint32_t bits, StringForm strings, QueryLimit& limit,
-                                           Control const& control) {
+                                 std::uint32_t bits, StringForm strings, QueryLimit& limit, Control const& control) {
   auto const rows = static_cast<std::uint64_t>(table.num_rows());
   auto const row_bytes = materialize::bytes_of_rows(table) / std::max<std::uint64_t>(rows, 1);
   // A row has two hashes, its digit, its number in lists that grow, and once more in one of them all, and its copy.

@@ -63,7 +63,6 @@ class RowParts {
 /// levels divide rows in other ways. Blocks; runs on the threads of the calling task arena. Errors: those of
 /// hash_key_column, Gatherer and SpillSpace::keep; cancelled.
 Result<RowParts> hash_partitions(TableView table, std::span<HashedKey const> keys, std::uint32_t level,
-                                           std::uint32_t bits, StringForm strings, QueryLimit& limit,
-                                           Control const& control);
+                                 std::uint32_t bits, StringForm strings, QueryLimit& limit, Control const& control);
 
 }  // namespace garuda::query
