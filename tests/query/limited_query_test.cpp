@@ -147,7 +147,7 @@ TEST_F(LimitedQueries, FewGroupsOfManyRowsMergeByBlocks) {
 }
 
 TEST_F(LimitedQueries, ManyGroupsGoByPartitions) {
-  auto const table = numbers(20'011);
+  auto const table = numbers(8'009);
   expect_same(Query::scan(table.view())
                   .group_by({{"many", column("many")}, {"text", column("text")}}, every_mergeable_aggregate()));
   expect_same(Query::scan(table.view()).group_by({{"real", column("real")}}, {{"n", AggregateFunction::count, {}}}));
@@ -165,8 +165,8 @@ TEST_F(LimitedQueries, AggregatesThatKeepAllValues) {
 }
 
 TEST_F(LimitedQueries, JoinsOfEveryKind) {
-  auto const left = numbers(6'007);
-  auto const right = numbers(4'001, 3'000);
+  auto const left = numbers(2'503);
+  auto const right = numbers(1'501, 1'000);
   for (auto const kind : {JoinKind::inner, JoinKind::left, JoinKind::right, JoinKind::full, JoinKind::semi,
                           JoinKind::anti, JoinKind::mark}) {
     JoinClause clause{kind, {{column("many"), column("r_many")}}, std::nullopt, false};
@@ -180,8 +180,8 @@ TEST_F(LimitedQueries, JoinsOfEveryKind) {
 }
 
 TEST_F(LimitedQueries, JoinsAndGroupsOnEveryPath) {
-  auto const left = numbers(9'001);
-  auto const right = numbers(7'003, 5'000);
+  auto const left = numbers(3'001);
+  auto const right = numbers(2'503, 1'000);
   for (auto const kind : {JoinKind::inner, JoinKind::full}) {
     auto const query = renamed(left, "")
                            .join(renamed(right, "r_"), {kind, {{column("many"), column("r_many")}}})
@@ -213,7 +213,7 @@ TEST_F(LimitedQueries, SeveralJoinsOfOnePipeline) {
 
 TEST_F(LimitedQueries, OneHeavyKey) {
   auto const left = numbers(97);
-  auto const right = numbers(5'003);
+  auto const right = numbers(2'503);
   auto const one = literal(std::int64_t{1});
   auto const query = Query::scan(left.view())
                          .project({{"l", column("many")}, {"one", one}})
