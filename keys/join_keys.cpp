@@ -199,11 +199,16 @@ Result<EncodedJoinKeys> BuildKeys::encode(KeyColumns const& probe, Control const
       open.readers.emplace_back(std::move(column), compared_[c].type, std::move(codes));
     }
     KeyEncoder encoder({&open, 1}, nulls_, control);
-    GARUDA_TRY(encoder.scan());
-    GARUDA_TRY(encoder.take_layout(layout_));
     EncodedJoinKeys keys;
     keys.has_nulls = std::ranges::any_of(layout_.ranges, &CodeRange::has_nulls);
     if (open.readers[0].has_integers_of_table()) keys.base = base_;
+    GARUDA_TRY_ASSIGN(auto few, encoder.encode_few(0, layout_));
+    if (few) {
+      keys.left = std::move(*few);
+      return keys;
+    }
+    GARUDA_TRY(encoder.scan());
+    GARUDA_TRY(encoder.take_layout(layout_));
     GARUDA_TRY_ASSIGN(auto table, encoder.encode(0, WordOrder::rows));
     keys.left = std::move(table.packed);
     if (layout_.is_packed) return keys;

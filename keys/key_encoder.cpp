@@ -401,6 +401,55 @@ CodeRange KeyEncoder::codes_of_words(KeyLayout const& layout, std::size_t attrib
   return range;
 }
 
+Result<std::optional<EncodedKeys>> KeyEncoder::encode_few(std::size_t table, KeyLayout const& layout) const {
+  auto const& open = tables_[table];
+  EncodedKeys keys;
+  keys.table_rows = static_cast<std::uint64_t>(open.table.num_rows());
+  bool const can_be = layout.is_packed && layout.ranges.size() == 1 && !layout.zero_in_place &&
+                      keys.table_rows <= kFewRows && !open.readers[0].last_code();
+  if (!can_be) return std::nullopt;
+  std::vector<NativeIntegers> natives;
+  for (auto const& block : open.blocks) {
+    auto const native = open.readers[0].native_integers(block);
+    if (!native || native->validity != nullptr) return std::nullopt;
+    natives.push_back(*native);
+  }
+  keys.key_bits = layout.key_bits();
+  GARUDA_TRY_ASSIGN(keys.row_ids, AlignedBuffer::allocate(static_cast<std::int64_t>(4 * keys.table_rows + 4)));
+  GARUDA_TRY_ASSIGN(keys.owned_words,
+                    AlignedBuffer::allocate(static_cast<std::int64_t>((keys.table_rows + 1) * keys.key_bits / 8)));
+  keys.words = keys.owned_words.data();
+  auto const& range = layout.ranges[0];
+  auto const least = static_cast<std::uint64_t>(range.min);
+  auto const last = static_cast<std::uint64_t>(range.max - range.min);
+  auto const write = [&]<class Word>(Word* const words) {
+    auto* const rows = keys.row_ids.as<std::uint32_t>();
+    std::size_t count = 0;
+    for (std::size_t b = 0; b < natives.size() && range.has_values; ++b)
+      visit_integers(natives[b].width, natives[b].is_signed, [&]<class T>(T*) {
+        auto const base = natives[b].zero - least;
+        auto const first = static_cast<std::uint32_t>(open.blocks[b].first_row);
+        // The place behind the last word is written always, and kept where the key has one.
+        for (std::int64_t i = 0; i < open.blocks[b].length; ++i) {
+          auto const offset = static_cast<std::uint64_t>(load<T>(natives[b].values, i)) + base;
+          words[count] = static_cast<Word>(offset + (range.has_nulls ? 1 : 0));
+          rows[count] = first + static_cast<std::uint32_t>(i);
+          count += offset <= last ? 1 : 0;
+        }
+      });
+    keys.num_rows = count;
+    PackedRange found;
+    found.add(words, count);
+    set_range(found, keys);
+  };
+  if (keys.key_bits == 32)
+    write(keys.owned_words.as<std::uint32_t>());
+  else
+    write(keys.owned_words.as<std::uint64_t>());
+  if (keys.num_rows == keys.table_rows) keys.row_ids = {};
+  return keys;
+}
+
 Result<void> KeyEncoder::take_layout(KeyLayout layout) {
   layout_ = std::move(layout);
   limits_.resize(tables_.size());

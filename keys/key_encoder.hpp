@@ -87,6 +87,12 @@ class KeyEncoder {
   Result<void> choose_layout(KeyForm form, bool signs_in_place, bool in_parts = false);
   KeyLayout const& layout() const noexcept { return layout_; }
 
+  /// The words of a table of at most kFewRows rows in the layout of other tables' keys, in one pass, without scan() and
+  /// take_layout(): where its only key column holds integers, none of them null. nullopt: it is otherwise.
+  /// Errors: out_of_memory.
+  Result<std::optional<EncodedKeys>> encode_few(std::size_t table, KeyLayout const& layout) const;
+  static constexpr std::uint64_t kFewRows = std::uint64_t{1} << 17;
+
   /// Takes a layout that was made of other tables' keys, in place of choose_layout: rows whose keys it has no word for
   /// get none. Errors: cancelled.
   Result<void> take_layout(KeyLayout layout);

@@ -76,7 +76,7 @@ Result<std::optional<KeyFilter>> KeyFilter::create(TableView const& build, std::
         bits[value / 64] |= std::uint64_t{1} << value % 64;
       }
     }));
-    return std::move(filter);
+    return filter;
   });
 }
 
@@ -127,7 +127,7 @@ Result<std::optional<RowNumbers>> MissFilter::passing(Chunk const& chunk) const 
   if (filter == nullptr || filtered_.are_many()) return std::nullopt;
   GARUDA_TRY_ASSIGN(auto rows, filter->passing(chunk, probe_));
   filtered_.add(chunk.num_rows, rows.size());
-  return std::move(rows);
+  return rows;
 }
 
 }  // namespace garuda::pipeline
