@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "operators/compute/condition_join/condition_join.hpp"
+#include "operators/compute/expressions/expression_pass.hpp"
 #include "operators/compute/group_by/column_group_by.hpp"
 #include "operators/compute/group_by/compute_group_by.hpp"
 #include "operators/compute/group_by/device_keys.hpp"
@@ -48,6 +49,7 @@ TEST_P(PipelinesOfSubgroups, AllCompile) {
   compile("resident group-by", resident_group_by_pipelines(tuning));
   compile("group-by of columns", column_group_by_pipelines(tuning));
   compile("conditions", condition_join_pipelines(tuning));
+  compile("expressions", expression_pipelines(tuning));
   compile("strings", string_pipelines(tuning));
   EXPECT_EQ(pipelines.size(), described);
   EXPECT_GT(described, 40U);

@@ -66,6 +66,14 @@ Result<void> LateGather::record(ComputeContext& context, vk::Buffer const& state
                           capacity * columns.size());
 }
 
+Result<vk::Buffer> gathered_rows(ComputeContext& context, char const* phase, std::uint64_t rows) {
+  GARUDA_TRY_ASSIGN(auto buffer, context.device_buffer(sizeof(shaders::JoinRowsState), "number of rows"));
+  shaders::JoinRowsState state{};
+  state.cursor = static_cast<std::uint32_t>(rows);
+  GARUDA_TRY(context.update(phase, buffer, std::as_bytes(std::span(&state, 1))));
+  return buffer;
+}
+
 PassShape non_null_shape() { return {"compute/keys/non_null.comp", 0, 1, sizeof(shaders::NonNullPush), {}}; }
 
 Result<NonNullRows> NonNullRows::create(ComputeContext& context, DeviceRows const& shape) {

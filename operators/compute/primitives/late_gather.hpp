@@ -39,6 +39,9 @@ class LateGather {
   vk::Buffer rows_;
 };
 
+/// The state of rows that are all listed, as record() takes it. Errors: those of device memory.
+Result<vk::Buffer> gathered_rows(ComputeContext& context, char const* phase, std::uint64_t rows);
+
 /// The pass, whatever the columns.
 PassShape late_gather_shape();
 
