@@ -58,6 +58,7 @@ class DeviceTable {
   /// The library's own.
   explicit DeviceTable(std::unique_ptr<device::DeviceTableState> state);
   device::DeviceTableState const& state() const noexcept { return *state_; }
+  std::unique_ptr<device::DeviceTableState> take_state() && noexcept;
 
  private:
   std::unique_ptr<device::DeviceTableState> state_;

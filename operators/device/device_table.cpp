@@ -239,6 +239,7 @@ DeviceTable::DeviceTable(std::unique_ptr<device::DeviceTableState> state) : stat
 DeviceTable::DeviceTable(DeviceTable&&) noexcept = default;
 DeviceTable& DeviceTable::operator=(DeviceTable&&) noexcept = default;
 DeviceTable::~DeviceTable() = default;
+std::unique_ptr<device::DeviceTableState> DeviceTable::take_state() && noexcept { return std::move(state_); }
 
 Schema const& DeviceTable::schema() const noexcept { return state_->schema; }
 std::uint64_t DeviceTable::num_rows() const noexcept { return state_->rows; }

@@ -37,7 +37,10 @@ Result<TableView> HostCopies::add(TableView table, std::vector<std::size_t> colu
   GARUDA_TRY_ASSIGN(auto copy, download_columns(*table.resident(), columns, control));
   elapsed_ns_ += copying.elapsed_ns();
   bytes_ += copy.bytes;
-  tables_.push_back(std::make_unique<Table>(std::move(copy.table)));
+  auto schema = copy.table.schema();
+  for (std::size_t c = 0; c < columns.size(); ++c) schema[c].name = table.schema()[columns[c]].name;
+  auto const batches = copy.table.batches();
+  tables_.push_back(std::make_unique<Table>(std::move(schema), std::vector<Batch>(batches.begin(), batches.end())));
   return tables_.back()->view();
 }
 

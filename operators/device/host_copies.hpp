@@ -21,7 +21,7 @@ namespace garuda::device {
 class HostCopies {
  public:
   /// Copies columns of a table that lives on a device, in the order of its schema; blocks. The view is valid as long as
-  /// this. Errors: out_of_memory, device_failure, cancelled.
+  /// this, and has the names of `table`. Errors: out_of_memory, device_failure, cancelled.
   Result<TableView> add(TableView table, std::vector<std::size_t> columns, Control const& control);
 
   /// A note for the plan: what was brought down, and why.
