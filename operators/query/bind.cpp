@@ -231,8 +231,6 @@ Result<Bound> bind_union(std::vector<Bound> inputs) {
 
 Result<Bound> bind_operator(Query::Operator const& operation, std::vector<Bound> inputs, ScannedAs scanned) {
   if (auto const* const scan = std::get_if<Query::Scan>(&operation)) {
-    if (scan->table.resident() != nullptr)
-      return fail(ErrorCode::usage, "a query scans tables of the host; download those that are on a device");
     bool const as_fields = scanned == ScannedAs::fields && scan->fields != nullptr;
     return Bound{BoundScan{scan->table, scan->files}, {}, as_fields ? *scan->fields : scan->table.schema()};
   }

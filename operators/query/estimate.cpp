@@ -65,9 +65,10 @@ double equal_pairs(keys::EncodedKeys const& words) {
 }  // namespace
 
 Result<Estimate> sample_table(TableView table, std::span<std::size_t const> columns, Control const& control) {
-  auto picked = pipeline::pick_columns(table, columns, column_names(columns.size()));
   auto const rows = static_cast<std::uint64_t>(table.num_rows());
   Estimate estimate{static_cast<double>(rows), nullptr, std::vector<double>(columns.size())};
+  if (table.resident() != nullptr) return estimate;
+  auto picked = pipeline::pick_columns(table, columns, column_names(columns.size()));
   if (rows > kSampleRows) {
     std::array const ids{spread_rows(rows)};
     GARUDA_TRY_ASSIGN(picked, pipeline::gather_rows(picked.view(), ids, control));

@@ -1,7 +1,5 @@
 #include "operators/query/run_query.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <memory>
 #include <optional>
@@ -30,6 +28,8 @@
 #include "operators/query/plans/query_plan.hpp"
 #include "operators/query/results/common_subtrees.hpp"
 #include "operators/query/results/result_types.hpp"
+#include "operators/query/run/device_query.hpp"
+#include "operators/query/run/specifications.hpp"
 #include "operators/query/semi_filter.hpp"
 #include "operators/query/sort.hpp"
 #include "operators/query/strict.hpp"
@@ -40,11 +40,7 @@
 namespace garuda::query {
 namespace {
 
-/// The rows that an operator gave, and how.
-struct Ran {
-  Table table;
-  Plan plan;
-};
+using Ran = HostRows;
 
 /// The same rows, their columns named by their positions.
 Table with_positions(Table table) {
@@ -63,9 +59,11 @@ struct Node {
 /// Runs the operators of one query: pipelines from breaker to breaker, those that feed one before it.
 class QueryRunner {
  public:
-  /// Borrows all of its arguments; run() is given the query and what is below it.
-  QueryRunner(Bound const& query, QueryOptions const& options, contract::DeviceSet& devices, run::QueryRun& run)
-      : options_(options), devices_(devices), run_(run), common_(query), kept_(common_.size()) {
+  /// Borrows all of its arguments; run() is given the query and what is below it. `device`: of the query's operators;
+  /// nullptr: all run on the host, or one by one.
+  QueryRunner(Bound const& query, QueryOptions const& options, contract::DeviceSet& devices, run::QueryRun& run,
+              DeviceQuery* device)
+      : options_(options), devices_(devices), run_(run), device_(device), common_(query), kept_(common_.size()) {
     if (options.memory_limit_bytes != 0) limit_.emplace(options.memory_limit_bytes);
   }
 
@@ -100,6 +98,7 @@ class QueryRunner {
 
   Result<Ran> run_alone(Bound const& query, std::optional<std::uint64_t> rows, StringForm strings) {
     auto const& operation = query.operation;
+    if (is_on_device(query)) return device_->run(query, [this](Bound const& input) { return run(input); });
     if (auto const* const group_by = std::get_if<BoundGroupBy>(&operation)) return run_group_by(*group_by, query);
     if (auto const* const sort = std::get_if<BoundSort>(&operation)) return run_sort(*sort, query);
     if (auto const* const number = std::get_if<BoundNumber>(&operation)) return run_number(*number, query);
@@ -108,6 +107,15 @@ class QueryRunner {
     if (auto const* const join = std::get_if<BoundJoin>(&operation); join != nullptr && !can_probe(*join))
       return run_join(*join, query);
     return run_pipeline(query, rows, strings);
+  }
+
+  bool is_on_device(Bound const& query) const { return device_ != nullptr && device_->computes(query); }
+
+  /// The node of an operator that runs on the host, with the reason.
+  Plan host_node(Bound const& query) const {
+    auto plan = node_of(query);
+    if (device_ != nullptr && !query.inputs.empty()) plan.reason = device_->refusal(query).value_or("");
+    return plan;
   }
 
   /// Whether the join is a step of a pipeline: on the path whose tables are built once and probed as often as wanted.
@@ -162,31 +170,26 @@ class QueryRunner {
     return std::move(node.plan);
   }
 
-  void count_files(FilesRead const& files) {
-    run_.recorder.add_counter("row_groups_read", files.row_groups);
-    run_.recorder.add_counter("row_groups", files.all_row_groups);
-    run_.recorder.add_counter("file_bytes_read", files.bytes);
-    run_.recorder.add_counter("file_bytes", files.all_bytes);
-  }
-
   /// Puts the operator behind the steps of the pipeline that feeds it, which begins at a table or a breaker.
   Result<Node> extend(Bound const& query, std::unique_ptr<pipeline::Pipeline>& made) {
     auto const& operation = query.operation;
-    Node node{node_of(query), std::nullopt, {}};
-    if (auto const* const scan = std::get_if<BoundScan>(&operation)) {
+    Node node{host_node(query), std::nullopt, {}};
+    bool const is_elsewhere = is_on_device(query);
+    if (auto const* const scan = std::get_if<BoundScan>(&operation); scan != nullptr && !is_elsewhere) {
       made = std::make_unique<pipeline::Pipeline>(scan->table, pipeline_options());
       set_rows(node.plan, static_cast<std::uint64_t>(scan->table.num_rows()), 0);
-      if (scan->files) count_files(*scan->files);
+      if (scan->files) count_files(*scan->files, run_.recorder);
       return node;
     }
-    if (auto const* const join = std::get_if<BoundJoin>(&operation); join != nullptr && can_probe(*join)) {
+    if (auto const* const join = std::get_if<BoundJoin>(&operation);
+        join != nullptr && !is_elsewhere && can_probe(*join)) {
       GARUDA_TRY_ASSIGN(auto const where, where_of(*join, query));
       if (!join->where || where) return extend_by_probe(*join, query, where, made);
     }
     auto const* const filter = std::get_if<BoundFilter>(&operation);
     auto const* const project = std::get_if<BoundProject>(&operation);
-    if (filter == nullptr && project == nullptr) {
-      GARUDA_TRY_ASSIGN(auto ran, std::holds_alternative<BoundJoin>(operation)
+    if (is_elsewhere || (filter == nullptr && project == nullptr)) {
+      GARUDA_TRY_ASSIGN(auto ran, std::holds_alternative<BoundJoin>(operation) && !is_elsewhere
                                       ? run_join(std::get<BoundJoin>(operation), query)
                                       : run(query));
       made = std::make_unique<pipeline::Pipeline>(std::move(ran.table), pipeline_options());
@@ -226,7 +229,7 @@ class QueryRunner {
     pipeline::Probe probe{built.table.view(), join.build,        join.kind,          join.nulls_equal,
                           join.keys,          join.left_columns, join.right_columns, std::move(where)};
     auto const& row = join::path_of_tables();
-    auto node = node_of(query);
+    auto node = host_node(query);
     node.path = row.path;
     node.device = std::string(row.name);
     auto probed = made->probe(probe, devices_);
@@ -277,7 +280,7 @@ class QueryRunner {
   /// Runs an operator of the host that takes the whole results of its inputs.
   template <class Body>
   Result<Ran> run_breaker(Bound const& query, std::vector<Ran> inputs, Body const& body) {
-    auto plan = node_of(query);
+    auto plan = host_node(query);
     auto const operation = plan.operation;  // the plan moves before the timer ends
     run::PhaseTimer const timer(run_.recorder, operation);
     Stopwatch const watch;
@@ -376,16 +379,7 @@ class QueryRunner {
     GARUDA_TRY_ASSIGN(auto inputs, run_inputs(query));
     auto const left = inputs[0].table.view();
     auto const right = inputs[1].table.view();
-    JoinSpec spec;
-    spec.kind = join.kind;
-    spec.nulls_equal = join.nulls_equal;
-    spec.where = join.where;
-    spec.allow_cross = true;
-    for (auto const& [left_key, right_key] : join.keys)
-      spec.on.emplace_back(column_name(left_key), column_name(right_key));
-    spec.columns.emplace();
-    for (auto const column : join.left_columns) spec.columns->push_back({Side::left, column_name(column)});
-    for (auto const column : join.right_columns) spec.columns->push_back({Side::right, column_name(column)});
+    auto const spec = spec_of(join);
     JoinOptions options{options_, options_.join_tuning};
     if (joins_on_host(join, options_)) {
       options.path = join::path_of_tables().path;
@@ -433,9 +427,7 @@ class QueryRunner {
   Result<Ran> run_group_by(BoundGroupBy const& group_by, Bound const& query) {
     GARUDA_TRY_ASSIGN(auto inputs, run_inputs(query));
     auto const table = inputs[0].table.view();
-    GroupBySpec spec;
-    for (std::size_t k = 0; k < group_by.num_keys; ++k) spec.keys.push_back(column_name(k));
-    spec.aggregates = group_by.aggregates;
+    auto const spec = spec_of(group_by);
     GARUDA_TRY_ASSIGN(auto columns, resolve::resolve_group_by(table, spec));
     GroupByOptions const options{options_, options_.group_by_tuning};
     if (limit_) return run_limited(table, spec, options, std::move(inputs));
@@ -454,6 +446,7 @@ class QueryRunner {
   QueryOptions const& options_;
   contract::DeviceSet& devices_;
   run::QueryRun& run_;
+  DeviceQuery* device_;
   CommonSubtrees common_;
   struct Kept {
     std::optional<Ran> rows;
@@ -484,6 +477,18 @@ class FinishedQuery final : public QueryResult {
   std::size_t next_ = 0;
 };
 
+/// Runs the query once more on the host where the device gives up on it.
+Result<Ran> run_where_possible(QueryRunner& runner, Bound const& query, QueryOptions const& options, run::QueryRun& run,
+                               DeviceQuery* device) {
+  auto ran = runner.run(query, std::nullopt, StringForm::utf8);
+  if (ran || device == nullptr || !device->gave_up()) return ran;
+  run.recorder.note("the query runs on the host: " + *device->gave_up());
+  GARUDA_TRY_ASSIGN(ran, runner.run(query, std::nullopt, StringForm::utf8));
+  GARUDA_TRY(check_strict(query, options, device));
+  ran->plan.notes.push_back("the query runs on the host: " + *device->gave_up());
+  return ran;
+}
+
 }  // namespace
 
 Result<std::unique_ptr<QueryResult>> run_query(Query const& query, QueryOptions const& options,
@@ -493,9 +498,10 @@ Result<std::unique_ptr<QueryResult>> run_query(Query const& query, QueryOptions 
   GARUDA_TRY_ASSIGN(auto const wanted, bind(query, ScannedAs::fields).map([](Bound const& as) { return as.schema; }));
   GARUDA_TRY_ASSIGN(bound, run.arena.execute([&] { return order_joins(prune(std::move(bound)), options.control); }));
   bound = prune(std::move(bound));
-  GARUDA_TRY(check_strict(bound, options));
-  QueryRunner runner(bound, options, devices, run);
-  GARUDA_TRY_ASSIGN(auto ran, runner.run(bound, std::nullopt, StringForm::utf8));
+  GARUDA_TRY_ASSIGN(auto const device, DeviceQuery::open(bound, options, devices, run));
+  GARUDA_TRY(check_strict(bound, options, device.get()));
+  QueryRunner runner(bound, options, devices, run, device.get());
+  GARUDA_TRY_ASSIGN(auto ran, run_where_possible(runner, bound, options, run, device.get()));
   GARUDA_TRY_ASSIGN(ran.table, run.arena.execute([&] {
     return in_types_of(wanted, std::move(ran.table), runner.pipeline_options());
   }));

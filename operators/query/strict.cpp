@@ -8,12 +8,14 @@
 #include <variant>
 
 #include "operators/plan/path_choice.hpp"
+#include "operators/query/run/device_query.hpp"
 
 namespace garuda::query {
 namespace {
 
 /// The work of an operator that runs on the host, in words; nullopt: it computes nothing there.
-std::optional<std::string> work_on_host(Bound const& query, QueryOptions const& options) {
+std::optional<std::string> work_on_host(Bound const& query, QueryOptions const& options, DeviceQuery const* device) {
+  if (device != nullptr && device->computes(query)) return std::nullopt;
   if (auto const* const join = std::get_if<BoundJoin>(&query.operation);
       join != nullptr && joins_on_host(*join, options))
     return "join without keys";
@@ -38,15 +40,15 @@ bool joins_on_host(BoundJoin const& join, QueryOptions const& options) noexcept 
   return join.keys.empty() && asked != nullptr && asked->condition_join.offers == nullptr;
 }
 
-Result<void> check_strict(Bound const& query, QueryOptions const& options) {
+Result<void> check_strict(Bound const& query, QueryOptions const& options, DeviceQuery const* device) {
   if (!options.strict || options.picks_path()) return {};
   auto const* const row = plan::find_path(options.path);
   if (row == nullptr || !row->api) return {};  // not part of the library, or the host's
-  if (auto const work = work_on_host(query, options))
+  if (auto const work = work_on_host(query, options, device))
     return fail(ErrorCode::no_device, fmt::format("the query is strict, and an operator of it does not run on path {}: "
                                                   "{}",
                                                   to_string(options.path), *work));
-  for (auto const& input : query.inputs) GARUDA_TRY(check_strict(input, options));
+  for (auto const& input : query.inputs) GARUDA_TRY(check_strict(input, options, device));
   return {};
 }
 

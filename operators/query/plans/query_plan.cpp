@@ -112,4 +112,11 @@ Plan plan_of(Bound const& query, CommonSubtrees const& common) {
   return plan_of(query, common, is_shown);
 }
 
+void count_files(FilesRead const& files, contract::StatsSink& stats) {
+  stats.add_counter("row_groups_read", files.row_groups);
+  stats.add_counter("row_groups", files.all_row_groups);
+  stats.add_counter("file_bytes_read", files.bytes);
+  stats.add_counter("file_bytes", files.all_bytes);
+}
+
 }  // namespace garuda::query

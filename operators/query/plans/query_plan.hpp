@@ -4,6 +4,7 @@
 #include <cstdint>
 
 #include "garuda/plan.hpp"
+#include "operators/contract/stats_sink.hpp"
 #include "operators/query/bind.hpp"
 #include "operators/query/results/common_subtrees.hpp"
 
@@ -23,5 +24,8 @@ void set_rows(Plan& plan, std::uint64_t rows, std::uint64_t ns);
 
 /// The rows of all tables that a query has read.
 std::uint64_t rows_read(Plan const& plan);
+
+/// Counts the share of files that a scan has read.
+void count_files(FilesRead const& files, contract::StatsSink& stats);
 
 }  // namespace garuda::query

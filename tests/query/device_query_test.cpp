@@ -1,0 +1,339 @@
+// Operators of queries on a device against those of the host: the same bits, by the same expressions.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <iostream>
+#include <limits>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "garuda/engine.hpp"
+#include "tests/engine/engine_test.hpp"
+#include "tests/query/random_expressions.hpp"
+#include "tests/query/random_queries.hpp"
+#include "tests/query/reference_query.hpp"
+#include "tests/reference/column_builder.hpp"
+#include "tests/reference/data_types.hpp"
+#include "tests/reference/reference_join.hpp"
+
+namespace garuda {
+namespace {
+
+using reference::typed;
+using Rows = std::vector<std::vector<std::optional<std::string>>>;
+
+class DeviceQueries : public testing::EngineTest {
+ protected:
+  /// Options of the path whose operators take tables on a device, on each device.
+  static std::vector<QueryOptions> device_paths() {
+    auto all = all_paths<QueryOptions>();
+    std::erase_if(all, [](QueryOptions const& options) { return options.path != Path::compute; });
+    return all;
+  }
+
+  /// What a query gives: its rows, with their bits, or its error.
+  struct Outcome {
+    Rows rows;
+    std::string error;
+    Plan plan;
+
+    std::string text() const {
+      auto shown = error;
+      for (auto const& row : rows)
+        for (auto const& value : row) shown += value.value_or("null") + ",";
+      return shown;
+    }
+  };
+
+  static Outcome outcome_of(Query const& query, QueryOptions const& options) {
+    Outcome outcome;
+    auto const result = engine().run(query, options);
+    if (!result) {
+      outcome.error = result.error().describe();
+      return outcome;
+    }
+    outcome.plan = (*result)->plan();
+    auto const table = collect(**result);
+    if (!table) {
+      outcome.error = table.error().describe();
+      return outcome;
+    }
+    outcome.rows = reference::read_table(table->view()).rows;
+    for (auto& row : outcome.rows)
+      for (std::size_t c = 0; c < row.size(); ++c)
+        row[c] = reference::with_one_nan(table->schema()[c].type, std::move(row[c]));
+    return outcome;
+  }
+
+  static QueryOptions on_host() {
+    QueryOptions options;
+    options.path = Path::cpu;
+    return options;
+  }
+
+  /// Nodes of a plan that ran on a device, but for tables.
+  static std::size_t device_nodes(Plan const& plan) {
+    std::size_t nodes = plan.on_device && plan.operation != "table" ? 1 : 0;
+    for (auto const& input : plan.inputs) nodes += device_nodes(input);
+    return nodes;
+  }
+
+  /// Whether the rows of a query are those of the host, in any order. Returns the nodes that ran on the device.
+  static std::size_t compare(Query const& query, QueryOptions const& options, std::string const& what) {
+    auto expected = outcome_of(query, on_host());
+    auto found = outcome_of(query, options);
+    EXPECT_EQ(found.error, expected.error) << what << "\n" << testing::to_text(query);
+    std::ranges::sort(expected.rows);
+    std::ranges::sort(found.rows);
+    EXPECT_EQ(found.rows.size(), expected.rows.size()) << what << "\n" << testing::to_text(query);
+    for (std::size_t i = 0; i < std::min(found.rows.size(), expected.rows.size()); ++i) {
+      if (found.rows[i] == expected.rows[i]) continue;
+      ADD_FAILURE() << what << ": row " << i << " is " << Outcome{{found.rows[i]}, {}, {}}.text() << " not "
+                    << Outcome{{expected.rows[i]}, {}, {}}.text() << "\n"
+                    << testing::to_text(query);
+      break;
+    }
+    return device_nodes(found.plan);
+  }
+};
+
+/// A table whose columns are the pairs of values of two lists.
+template <class T>
+Table pairs_of(DataType const& type, std::vector<T> const& values) {
+  std::vector<std::optional<T>> first;
+  std::vector<std::optional<T>> second;
+  for (auto const& a : values)
+    for (auto const& b : values) {
+      first.push_back(a);
+      second.push_back(b);
+    }
+  first.push_back(std::nullopt);
+  second.push_back(values.front());
+  std::vector<Batch> batches;
+  batches.push_back(reference::make_batch(
+      std::vector{reference::make_column<T>(type, first, 0), reference::make_column<T>(type, second, 0)}));
+  return Table(Schema{{"a", type, true}, {"b", type, true}}, std::move(batches));
+}
+
+/// A projection of calls of functions of `a` and `b`, which give null where they have no value.
+Query calls_of(Table const& table, std::vector<std::string> const& functions) {
+  std::vector<NamedExpression> columns{{"a", column("a")}, {"b", column("b")}};
+  for (auto const& function : functions) {
+    bool const is_unary = function == "negate" || function == "abs";
+    auto value = call(function, is_unary ? std::vector{column("a")} : std::vector{column("a"), column("b")});
+    value.null_on_failure = true;
+    columns.push_back({function, std::move(value)});
+  }
+  return Query::scan(table.view()).project(std::move(columns));
+}
+
+template <class T>
+std::vector<T> integer_edges() {
+  using Limits = std::numeric_limits<T>;
+  std::vector<T> edges{0,
+                       1,
+                       2,
+                       3,
+                       7,
+                       10,
+                       100,
+                       Limits::max(),
+                       static_cast<T>(Limits::max() - 1),
+                       Limits::min(),
+                       static_cast<T>(Limits::min() + 1),
+                       static_cast<T>(Limits::max() / 2),
+                       static_cast<T>(Limits::max() / 3)};
+  if (std::is_signed_v<T>) edges.insert(edges.end(), {static_cast<T>(-1), static_cast<T>(-2), static_cast<T>(-100)});
+  return edges;
+}
+
+template <class T>
+std::vector<T> float_edges() {
+  using Limits = std::numeric_limits<T>;
+  std::vector<T> edges;
+  for (auto const value : {T{0},
+                           T{1},
+                           T{0.1},
+                           T{3},
+                           T{1} / T{3},
+                           T{1.5},
+                           T{16'777'216},
+                           T{1e30},
+                           T{1e-30},
+                           Limits::min(),
+                           Limits::denorm_min(),
+                           Limits::denorm_min() * 3,
+                           Limits::min() / 2,
+                           Limits::max(),
+                           Limits::epsilon(),
+                           T{1} + Limits::epsilon(),
+                           T{1} - Limits::epsilon() / 2,
+                           Limits::infinity(),
+                           std::sqrt(Limits::max()),
+                           std::sqrt(Limits::min()),
+                           std::nextafter(std::sqrt(Limits::min()), T{0})}) {
+    edges.push_back(value);
+    edges.push_back(-value);
+  }
+  edges.push_back(Limits::quiet_NaN());
+  return edges;
+}
+
+TEST_F(DeviceQueries, IntegersOfEveryWidth) {
+  std::vector<std::string> const functions{"add",   "subtract", "multiply", "divide", "modulus",  "negate",  "abs",
+                                           "equal", "lt",       "gte",      "least",  "greatest", "coalesce"};
+  for (auto const& options : device_paths()) {
+    auto const check = [&]<class T>(TypeId id, T) {
+      auto const table = pairs_of<T>(typed(id), integer_edges<T>());
+      EXPECT_EQ(compare(calls_of(table, functions), options, to_string(typed(id))), 1U);
+    };
+    check(TypeId::int8, std::int8_t{});
+    check(TypeId::int16, std::int16_t{});
+    check(TypeId::int32, std::int32_t{});
+    check(TypeId::int64, std::int64_t{});
+    check(TypeId::uint8, std::uint8_t{});
+    check(TypeId::uint16, std::uint16_t{});
+    check(TypeId::uint32, std::uint32_t{});
+    check(TypeId::uint64, std::uint64_t{});
+  }
+}
+
+TEST_F(DeviceQueries, FloatsHaveTheBitsOfTheHost) {
+  std::vector<std::string> const functions{"add", "subtract", "multiply", "divide", "negate",
+                                           "abs", "equal",    "lt",       "least",  "greatest"};
+  for (auto const& options : device_paths()) {
+    auto const doubles = pairs_of<double>(typed(TypeId::float64), float_edges<double>());
+    EXPECT_EQ(compare(calls_of(doubles, functions), options, "float64"), 1U);
+    auto const floats = pairs_of<float>(typed(TypeId::float32), float_edges<float>());
+    EXPECT_EQ(compare(calls_of(floats, functions), options, "float32"), 1U);
+    for (auto const* const table : {&doubles, &floats}) {
+      std::vector<NamedExpression> casts;
+      for (auto const id : {TypeId::float32, TypeId::float64, TypeId::int8, TypeId::uint16, TypeId::int32,
+                            TypeId::uint32, TypeId::int64, TypeId::uint64, TypeId::boolean})
+        casts.push_back({to_string(typed(id)), cast(column("a"), typed(id), true)});
+      EXPECT_EQ(compare(Query::scan(table->view()).project(casts), options, "casts"), 1U);
+    }
+  }
+}
+
+TEST_F(DeviceQueries, RandomExpressionsHaveTheBitsOfTheHost) {
+  for (auto const& options : device_paths()) {
+    std::size_t compared = 0;
+    std::size_t on_device = 0;
+    auto const first = testing::first_seed(1);
+    auto const cases = testing::random_cases(Path::compute, 0, 60);
+    for (auto seed = first; seed < first + cases && !HasFailure(); ++seed) {
+      testing::Draw draw(seed);
+      auto const table = testing::random_table("a", draw.of<std::size_t>({0, 1, 1'023, 1'024, 1'025}), draw);
+      testing::RandomExpressions random(table.schema(), draw.one_in(4), true, draw);
+      std::vector<NamedExpression> columns;
+      for (std::size_t i = 0; i < 4; ++i) columns.push_back({"e" + std::to_string(i), random.any(3)});
+      auto const scan = Query::scan(table.view());
+      for (auto const& one : columns) {
+        on_device += compare(scan.project({one}), options, "seed " + std::to_string(seed));
+        ++compared;
+      }
+      on_device += compare(scan.filter(random.predicate(3)), options, "seed " + std::to_string(seed));
+      ++compared;
+    }
+    std::cout << compared << " queries, " << on_device << " of them on the device\n";
+    if (cases >= 20) EXPECT_GT(on_device, compared / 4);
+  }
+}
+
+/// Rows as those of TPC-H's lineitem: decimals, dates and flags.
+Table items(std::size_t rows) {
+  testing::Draw draw(7);
+  std::vector<std::optional<__int128>> prices;
+  std::vector<std::optional<__int128>> discounts;
+  std::vector<std::optional<std::int32_t>> days;
+  std::vector<std::optional<std::string>> flags;
+  for (std::size_t i = 0; i < rows; ++i) {
+    prices.emplace_back(90'000 + static_cast<__int128>(draw.below(10'000'000)));
+    discounts.emplace_back(static_cast<__int128>(draw.below(11)));
+    days.emplace_back(8'000 + static_cast<std::int32_t>(draw.below(2'500)));
+    flags.emplace_back(draw.of<std::string>({"A", "N", "R"}));
+  }
+  auto const decimal = typed(TypeId::decimal128, 15, 2);
+  std::vector<Batch> batches;
+  batches.push_back(reference::make_batch(std::vector{
+      reference::make_column<__int128>(decimal, prices, 0), reference::make_column<__int128>(decimal, discounts, 0),
+      reference::make_column<std::int32_t>(typed(TypeId::date32), days, 0),
+      reference::make_strings(flags, TypeId::utf8)}));
+  return Table(
+      Schema{{"price", decimal}, {"discount", decimal}, {"day", typed(TypeId::date32)}, {"flag", typed(TypeId::utf8)}},
+      std::move(batches));
+}
+
+ScalarExpression decimal(std::int64_t value, std::int32_t precision, std::int32_t scale) {
+  return literal(Literal{typed(TypeId::decimal128, precision, scale),
+                         std::array{static_cast<std::uint64_t>(value), value < 0 ? ~std::uint64_t{0} : 0}});
+}
+
+ScalarExpression day(std::int64_t value) { return literal(Literal{typed(TypeId::date32), value}); }
+
+/// TPC-H's sixth query, and the first, over a part of its columns.
+std::vector<Query> revenue_queries(Query const& scan) {
+  auto const revenue = call("multiply", {column("price"), column("discount")});
+  auto const discounted =
+      call("multiply", {column("price"), call("subtract", {decimal(100, 3, 2), column("discount")})});
+  return {scan.filter(call("and", {call("gte", {column("day"), day(8'766)}), call("lt", {column("day"), day(9'131)}),
+                                   call("between", {column("discount"), decimal(5, 15, 2), decimal(7, 15, 2)})}))
+              .group_by({}, {{"revenue", AggregateFunction::sum, {revenue}}}),
+          scan.filter(call("lte", {column("day"), day(10'400)}))
+              .group_by({{"flag", column("flag")}}, {{"sum", AggregateFunction::sum, {discounted}},
+                                                     {"mean", AggregateFunction::mean, {column("price")}},
+                                                     {"n", AggregateFunction::count, {}}}),
+          scan.filter(call("gt", {column("discount"), decimal(3, 15, 2)}))
+              .project({{"year", call("extract", {literal(std::string("year")), column("day")})}, {"r", revenue}})
+              .group_by({{"year", column("year")}}, {{"r", AggregateFunction::max, {column("r")}}})};
+}
+
+TEST_F(DeviceQueries, FiltersProjectionsAndGroupsStayOnTheDevice) {
+  for (auto const& options : device_paths()) {
+    auto strict = options;
+    strict.strict = true;
+    for (auto const rows : {0U, 1U, 1'023U, 1'025U, 20'000U}) {
+      auto const table = items(rows);
+      for (auto const& query : revenue_queries(Query::scan(table.view())))
+        EXPECT_GE(compare(query, strict, std::to_string(rows) + " rows"), 3U);
+    }
+  }
+}
+
+TEST_F(DeviceQueries, JoinsTakeRowsThatAreThere) {
+  auto const table = items(3'000);
+  auto const scan = Query::scan(table.view());
+  auto const days = scan.filter(call("lt", {column("discount"), decimal(2, 15, 2)}))
+                        .group_by({{"day", column("day")}}, {{"n", AggregateFunction::count, {}}});
+  auto const joined =
+      scan.filter(call("gt", {column("price"), decimal(1'000'000, 15, 2)}))
+          .join(days, {JoinKind::inner, {{column("day"), column("day")}}})
+          .group_by({{"flag", column("flag")}},
+                    {{"sum", AggregateFunction::sum, {call("multiply", {column("price"), column("n")})}}});
+  for (auto options : device_paths()) {
+    options.strict = true;
+    EXPECT_GE(compare(joined, options, "joined"), 6U);
+  }
+}
+
+TEST_F(DeviceQueries, ErrorsAreThoseOfTheHost) {
+  auto const table = pairs_of<std::int64_t>(typed(TypeId::int64), integer_edges<std::int64_t>());
+  auto const scan = Query::scan(table.view());
+  auto const sum = call("add", {column("a"), column("b")});
+  auto const asked = call("if", {call("lt", {column("a"), literal(std::int64_t{1'000})}), column("b"), sum});
+  for (auto const& options : device_paths()) {
+    for (auto const& query : {scan.project({{"sum", sum}}), scan.filter(call("gt", {sum, column("a")})),
+                              scan.project({{"q", call("divide", {column("a"), column("b")})}})}) {
+      EXPECT_NE(outcome_of(query, options).error, "");
+      compare(query, options, "failing");
+    }
+    compare(scan.project({{"asked", asked}}), options, "asked");
+  }
+}
+
+}  // namespace
+}  // namespace garuda
