@@ -74,6 +74,7 @@ void release_memory(HeldEngine const& held) {
   require_not_forked();
   held.engine->release_device_memory();
   held.engine->release_host_memory();
+  release_reader_memory();
 }
 
 }  // namespace

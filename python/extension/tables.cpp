@@ -9,6 +9,7 @@
 #include <nanobind/stl/vector.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cstdint>
 #include <iterator>
 #include <memory>
@@ -238,8 +239,7 @@ std::optional<std::string> text_of_origin(HeldTable const& held, Write write) {
   return write(*held.origin);
 }
 
-// --- files of the tables of a plan
-// ------------------------------------------------------------------------------------
+// --- files of the tables of a plan -----------------------------------------------------------------------------------
 
 Result<ReaderLibrary const*> load_reader() {
   std::string reasons;
@@ -257,9 +257,13 @@ Result<ReaderLibrary const*> load_reader() {
   return fail(ErrorCode::usage, reasons);
 }
 
+/// The library once it is loaded; nullptr before.
+std::atomic<ReaderLibrary const*> loaded_reader = nullptr;
+
 /// Loads the library once; pyarrow, whose libraries it needs, has been imported.
 Result<ReaderLibrary const*> reader() {
   static Result<ReaderLibrary const*> const loaded = load_reader();
+  if (loaded) loaded_reader = *loaded;
   return loaded;
 }
 
@@ -310,6 +314,10 @@ SharedEngine share(Engine engine) { return {new Engine(std::move(engine)), destr
 
 SharedRows share(SharedEngine engine, Rows::Place place, Offsets offsets) {
   return {new Rows(std::move(engine), std::move(place), offsets), destroy_unless_forked<Rows>};
+}
+
+void release_reader_memory() {
+  if (auto const* const library = loaded_reader.load()) library->release_memory();
 }
 
 void bind_tables(nb::module_& module) {

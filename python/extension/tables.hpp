@@ -85,6 +85,9 @@ struct HeldBuild {
   std::shared_ptr<JoinBuild const> build;
 };
 
+/// Gives back the memory that the reader of files keeps for later calls.
+void release_reader_memory();
+
 void bind_tables(nanobind::module_& module);
 
 }  // namespace garuda::python

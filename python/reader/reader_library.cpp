@@ -11,7 +11,8 @@ namespace {
 /// The part of the host's memory that may be kept here, beside what the engine keeps.
 constexpr std::uint64_t kKeptShare = 8;
 
-/// The library has a pool of freed memory of its own. Nothing of it goes back before the process ends.
+/// The library has a pool of freed memory of its own. What it keeps goes back by release_memory(), or when the process
+/// ends.
 void keep_memory() {
   static KeptMemory::Tenancy const tenancy;
   static bool const is_set = [] {
@@ -31,10 +32,13 @@ Result<ReadFiles> read(io::TableFiles const& files, io::ReadOptions options) {
   return result;
 }
 
+void release_memory() { KeptMemory::instance().give_back_all(); }
+
 }  // namespace
 }  // namespace garuda::python
 
 extern "C" garuda::python::ReaderLibrary const* garuda_reader() {
-  static constexpr garuda::python::ReaderLibrary kLibrary{GARUDA_VERSION, garuda::python::read};
+  static constexpr garuda::python::ReaderLibrary kLibrary{GARUDA_VERSION, garuda::python::read,
+                                                          garuda::python::release_memory};
   return &kLibrary;
 }

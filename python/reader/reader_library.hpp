@@ -24,6 +24,8 @@ struct ReaderLibrary {
   /// Reads as io::read_table does, strings as codes and decimals in few bits where the files have them so. Freed memory
   /// is kept for later calls, as engines keep theirs. Thread-safe. Errors: those of io::read_table.
   Result<ReadFiles> (*read)(io::TableFiles const& files, io::ReadOptions options);
+  /// Gives back the memory that is kept. Thread-safe.
+  void (*release_memory)();
 };
 
 /// The name and the type of the function that the library exports.
