@@ -30,13 +30,14 @@ class LikePattern {
 
   bool matches(std::string_view text) const noexcept;
 
- private:
   /// A text between two `%`.
   struct Part {
     std::string bytes;        ///< Literal bytes; a `_` is a zero byte here.
     std::vector<bool> any{};  ///< By byte: it is a `_`; empty: none is.
   };
+  std::vector<Part> const& parts() const noexcept { return parts_; }
 
+ private:
   static std::size_t match_at(Part const& part, std::string_view text, std::size_t from) noexcept;
   static std::size_t find(Part const& part, std::string_view text, std::size_t from) noexcept;
   static std::size_t match_end(Part const& part, std::string_view text, std::size_t from) noexcept;

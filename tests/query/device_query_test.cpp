@@ -320,6 +320,84 @@ TEST_F(DeviceQueries, JoinsTakeRowsThatAreThere) {
   }
 }
 
+/// Texts with what patterns may meet: one as plain texts, one as a dictionary with a null, one of few values.
+Table texts() {
+  std::vector<std::optional<std::string>> const values{"",
+                                                       "a",
+                                                       "ab",
+                                                       "abc",
+                                                       "abcd",
+                                                       "abcde",
+                                                       "b",
+                                                       "ba",
+                                                       "aab",
+                                                       "aaab",
+                                                       "%",
+                                                       "a%b",
+                                                       "a_b",
+                                                       "special requests",
+                                                       "special  packages requests",
+                                                       "é",
+                                                       "éa",
+                                                       "aé",
+                                                       "日本語",
+                                                       "a日b",
+                                                       std::nullopt,
+                                                       "MAIL",
+                                                       "SHIP",
+                                                       "MAIL ",
+                                                       "mail",
+                                                       "\xF0\x9F\x98\x80",
+                                                       "x\xF0\x9F\x98\x80y",
+                                                       "abab",
+                                                       "abababc",
+                                                       "PROMO BRASS"};
+  std::vector<std::optional<std::int32_t>> codes;
+  std::vector<std::optional<std::string>> others;
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    codes.push_back(i % 7 == 3 ? std::nullopt : std::optional(static_cast<std::int32_t>((i * 5) % values.size())));
+    others.push_back(values[(i + i / 3) % values.size()]);
+  }
+  std::vector const columns{reference::make_strings(values, TypeId::utf8),
+                            reference::make_dictionary(codes, reference::make_strings(values, TypeId::utf8)),
+                            reference::make_strings(others, TypeId::utf8)};
+  std::vector<Batch> batches;
+  batches.push_back(reference::make_batch(columns));
+  return Table(Schema{{"a", columns[0].type, true}, {"b", columns[1].type, true}, {"c", columns[2].type, true}},
+               std::move(batches));
+}
+
+TEST_F(DeviceQueries, TextsAreComparedAndMatched) {
+  auto const table = texts();
+  std::vector<ScalarExpression> tests;
+  for (auto const* const pattern : {"", "%", "a%", "%b", "%a%b%", "_", "__", "a_b", "%_b", "_%_", "%special%requests%",
+                                    "a%%c", "%ab_", "%é%", "_日_", "PROMO%", "%%"})
+    for (std::size_t c = 0; c < 3; ++c) tests.push_back(call("like", {column(c), literal(std::string(pattern))}));
+  tests.push_back(call("like", {column(0), literal(std::string("a#%b")), literal(std::string("#"))}));
+  for (auto const* const part : {"", "a", "ab", "é", "special"})
+    for (auto const* const function : {"starts_with", "ends_with", "contains"})
+      for (std::size_t c = 0; c < 3; ++c) tests.push_back(call(function, {column(c), literal(std::string(part))}));
+  for (auto const* const function : {"equal", "not_equal", "lt", "lte", "gt", "gte"}) {
+    for (auto const* const text : {"", "ab", "abcd", "MAIL", "日本語"}) {
+      tests.push_back(call(function, {column(0), literal(std::string(text))}));
+      tests.push_back(call(function, {literal(std::string(text)), column(1)}));
+    }
+    tests.push_back(call(function, {column(0), column(2)}));
+    tests.push_back(call(function, {column(1), column(0)}));
+  }
+  for (std::size_t c = 0; c < 3; ++c)
+    tests.push_back(
+        call("in", {column(c), literal(std::string("MAIL")), literal(std::string("é")), literal(std::string("abc"))}));
+  tests.push_back(call("in", {column(0), literal(std::string("ab")), literal(Literal{typed(TypeId::utf8), {}})}));
+  std::vector<NamedExpression> columns;
+  for (auto const& test : tests) columns.push_back({"t" + std::to_string(columns.size()), test});
+  auto const scan = Query::scan(table.view());
+  for (auto const& options : device_paths()) {
+    EXPECT_EQ(compare(scan.project(columns), options, "texts"), 1U);
+    for (auto const& test : tests) EXPECT_EQ(compare(scan.filter(test), options, "texts"), 1U);
+  }
+}
+
 TEST_F(DeviceQueries, ErrorsAreThoseOfTheHost) {
   auto const table = pairs_of<std::int64_t>(typed(TypeId::int64), integer_edges<std::int64_t>());
   auto const scan = Query::scan(table.view());

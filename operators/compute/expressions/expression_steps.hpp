@@ -11,6 +11,7 @@
 #include "garuda/types.hpp"
 #include "operators/compute/primitives/late_gather.hpp"
 #include "operators/compute/primitives/radix_side.hpp"
+#include "shaders/compute/strings/strings_layout.h"
 
 namespace garuda::compute {
 
@@ -19,6 +20,7 @@ struct ExpressionInput {
   DataType type;
   DeviceColumn column;
   std::optional<NullFlags> nulls;
+  shaders::StringsView strings{};  ///< of which a text's words are the numbers
 };
 
 /// Steps of one pass. Each program that is added becomes steps behind those that are there.
@@ -44,7 +46,7 @@ class ExpressionSteps {
   friend class ProgramLowering;
 
   std::vector<std::uint32_t> steps_;
-  std::vector<std::uint32_t> constants_;       // four words each
+  std::vector<std::uint32_t> constants_;
   std::vector<std::size_t> constant_offsets_;  // words of steps_ that count from the beginning of constants_
   bool can_fail_ = false;
 };

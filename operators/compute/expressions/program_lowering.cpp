@@ -142,7 +142,10 @@ Result<std::uint32_t> ProgramLowering::place(expr::Register from) {
 }
 
 Result<void> ProgramLowering::load(std::size_t input, std::uint32_t to) {
-  auto const& [type, column, nulls] = inputs_[input];
+  auto const& from = inputs_[input];
+  auto const& type = from.type;
+  auto const& nulls = from.nulls;
+  auto const& column = from.column;
   auto const kind = program_.inputs[input];
   if (type.id == TypeId::float16)
     return fail(ErrorCode::invalid_input,
@@ -187,12 +190,13 @@ void ProgramLowering::set_fit(expr::Step const& step, expr::StepDetail const* de
 }
 
 Result<void> ProgramLowering::lower(expr::Step const& step) {
-  if (step.operands == expr::Kind::bytes && step.function != expr::Function::is_null)
-    return fail(ErrorCode::invalid_input, "shaders do not compute with texts");
+  bool const is_of_texts = step.operands == expr::Kind::bytes && step.function != expr::Function::is_null;
   EmittedStep emitted;
-  GARUDA_TRY_ASSIGN(emitted.first, place(step.from[0]));
-  GARUDA_TRY_ASSIGN(emitted.second, place(step.from[1]));
-  GARUDA_TRY_ASSIGN(emitted.third, place(step.from[2]));
+  if (!is_of_texts) {
+    GARUDA_TRY_ASSIGN(emitted.first, place(step.from[0]));
+    GARUDA_TRY_ASSIGN(emitted.second, place(step.from[1]));
+    GARUDA_TRY_ASSIGN(emitted.third, place(step.from[2]));
+  }
   GARUDA_TRY_ASSIGN(emitted.guard, place(step.guard));
   emitted.form = static_cast<std::uint32_t>(step.on_failure);
   auto const result =
@@ -204,6 +208,7 @@ Result<void> ProgramLowering::lower(expr::Step const& step) {
   bool const is_partial = expr::function_row(step.function).effect == expr::RowEffect::partial;
   if (is_partial && step.on_failure == expr::OnFailure::error && !(is_float(step.result) && is_float(step.operands)))
     steps_.can_fail_ = true;
+  if (is_of_texts) return lower_texts(step, emitted);
   if (step.function == expr::Function::in) return lower_set(step, emitted);
   if (step.function == expr::Function::compare) return lower_comparison(step, emitted);
   if (step.function < expr::Function::add) return lower_logic(step, emitted);
@@ -227,20 +232,16 @@ Result<void> ProgramLowering::lower_set(expr::Step const& step, EmittedStep emit
   auto const& set = *program_.details[step.detail].set;
   emitted.function = shaders::kIn;
   emitted.numbers[0] = register_order(step.operands);
-  auto const first = steps_.constants_.size();
+  std::vector<std::uint32_t> kept;
   expr::with_kind(step.operands, [&]<class Value>(Value) {
     auto const& values = set.values<Value>();
-    for (auto const& value : values) {
-      auto const words = register_words(register_value(step.operands, &value));
-      for (auto const word : words)
-        steps_.constants_.insert(steps_.constants_.end(),
-                                 {static_cast<std::uint32_t>(word), static_cast<std::uint32_t>(word >> 32)});
-    }
+    for (auto const& value : values)
+      for (auto const word : register_words(register_value(step.operands, &value)))
+        kept.insert(kept.end(), {static_cast<std::uint32_t>(word), static_cast<std::uint32_t>(word >> 32)});
     emitted.numbers[1] = static_cast<std::uint32_t>(values.size());
   });
-  emitted.value = {first, set.has_null() ? 1U : 0U};
-  steps_.constant_offsets_.push_back(steps_.steps_.size() + 4);
-  emit(emitted);
+  emitted.value = {keep_words(kept), set.has_null() ? 1U : 0U};
+  emit_kept(emitted, false);
   return {};
 }
 

@@ -5,6 +5,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/numbers/wide_integer.hpp"
@@ -45,6 +47,16 @@ class ProgramLowering {
   Result<std::uint32_t> place(expr::Register from);
   Result<std::uint32_t> take_register();
   Result<void> load(std::size_t input, std::uint32_t to);
+  /// Whether a register is a column, and not what a step or a constant gives.
+  bool is_input(expr::Register from) const noexcept { return from < program_.inputs.size(); }
+  /// The bytes of a constant text; nullptr: the register holds something else, or null.
+  std::string const* constant_bytes(expr::Register from) const noexcept;
+  /// Puts words behind the steps, from a multiple of four words on; returns where, counted from the first of them.
+  std::size_t keep_words(std::span<std::uint32_t const> words);
+  std::size_t keep_view(expr::Register input);
+  std::size_t keep_text(std::string_view text);
+  /// Writes a step whose words 4 and, with `second`, 6 say where words are kept.
+  void emit_kept(EmittedStep const& step, bool second);
   /// A register with a constant for the step that is written now.
   Result<std::uint32_t> constant(Int128 value);
   Result<std::uint32_t> power_of_ten_constant(std::int32_t exponent);
@@ -65,6 +77,9 @@ class ProgramLowering {
   Result<void> lower_cast_to_float(expr::Step const& step, EmittedStep emitted);
   Result<void> lower_cast_of_decimal(expr::Step const& step, EmittedStep emitted);
   Result<void> lower_cast_to_decimal(expr::Step const& step, EmittedStep emitted);
+  Result<void> lower_texts(expr::Step const& step, EmittedStep emitted);
+  Result<void> lower_text_comparison(expr::Step const& step, EmittedStep emitted);
+  Result<void> lower_text_set(expr::Step const& step, EmittedStep emitted);
   Result<void> lower_times(expr::Step const& step, EmittedStep emitted);
   Result<void> lower_units(EmittedStep emitted, DataType const& from, DataType const& to);
 

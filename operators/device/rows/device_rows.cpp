@@ -28,12 +28,23 @@ std::vector<DataType> read_types_of(expr::Expression const& expression, std::siz
   return types;
 }
 
-/// Columns as steps read them.
-std::vector<compute::ExpressionInput> expression_inputs(DeviceTableState const& table,
-                                                        std::vector<DataType> const& types) {
+/// Columns as steps read them, and where the strings lie that some of them are numbers of.
+struct ReadColumns {
   std::vector<compute::ExpressionInput> inputs;
-  for (std::size_t c = 0; c < types.size(); ++c) inputs.push_back({types[c], table.words(c), table.nulls(c)});
-  return inputs;
+  std::vector<compute::DeviceStrings> strings;
+};
+
+Result<ReadColumns> read_columns(compute::ComputeContext& context, DeviceTableState const& table,
+                                 std::vector<DataType> const& types) {
+  ReadColumns read;
+  for (std::size_t c = 0; c < types.size(); ++c) {
+    auto& input = read.inputs.emplace_back(compute::ExpressionInput{types[c], table.words(c), table.nulls(c), {}});
+    if (!is_stored_as_strings(types[c]) || table.columns[c].strings == nullptr) continue;
+    GARUDA_TRY_ASSIGN(auto view, view_of(context, *table.columns[c].strings, *table.columns[c].strings));
+    input.strings = view.view();
+    read.strings.push_back(std::move(view));
+  }
+  return read;
 }
 
 /// Whether a row may be null: nothing else than a null makes one, but for failures that are to.
@@ -107,13 +118,15 @@ struct ComputedColumns {
   compute::ExpressionSteps steps;
   std::vector<DeviceTableState::Stored> stored;
   std::vector<DeviceTableState::Column> columns;  ///< their places count from the end of the table's `stored`
+  std::vector<ReadColumns> read;                  ///< in place until the steps have run
 };
 
 /// A word of null bits holds those of so many columns.
 constexpr std::uint32_t kNullBits = 32;
 
 /// Takes memory for computed columns, and writes the steps that fill them.
-Result<ComputedColumns> computed_columns(DeviceTableState& table, std::span<DeviceExpression const> columns) {
+Result<ComputedColumns> computed_columns(compute::ComputeContext& context, DeviceTableState& table,
+                                         std::span<DeviceExpression const> columns) {
   ComputedColumns made;
   std::optional<std::size_t> nulls;
   std::uint32_t bit = 0;
@@ -135,7 +148,9 @@ Result<ComputedColumns> computed_columns(DeviceTableState& table, std::span<Devi
     GARUDA_TRY_ASSIGN(auto values, take_column(table, device_words(expression->type).value_or(1)));
     compute::DeviceColumn const target{values.buffer.address(), values.words};
     auto const null_bit = placed.nulls ? std::optional(placed.null_bit) : std::nullopt;
-    GARUDA_TRY(made.steps.add_column(program, expression_inputs(table, types), target, null_bit));
+    GARUDA_TRY_ASSIGN(auto read, read_columns(context, table, types));
+    GARUDA_TRY(made.steps.add_column(program, read.inputs, target, null_bit));
+    made.read.push_back(std::move(read));
     placed.stored = made.stored.size();
     made.stored.push_back(std::move(values));
     made.columns.push_back(std::move(placed));
@@ -155,7 +170,7 @@ Result<void> check_device_expression(expr::Expression const& expression, std::si
   auto const types = read_types_of(expression, num_columns);
   GARUDA_TRY_ASSIGN(auto const program, expr::compile(expression, types, expr::Nulls::kept));
   std::vector<compute::ExpressionInput> inputs;
-  for (auto const& type : types) inputs.push_back({type, {}, std::nullopt});
+  for (auto const& type : types) inputs.push_back({type, {}, std::nullopt, {}});
   compute::ExpressionSteps steps;
   return steps.add_column(program, inputs, {}, std::nullopt);
 }
@@ -174,7 +189,8 @@ Result<std::optional<DeviceTable>> filter_device_table(DeviceTableState const& t
   GARUDA_TRY_ASSIGN(auto scan, compute::DeviceScan::create(context, table.rows));
   GARUDA_TRY_ASSIGN(auto const flags, context.device_buffer(table.rows * materialize::kWordBytes, "rows that pass"));
   compute::ExpressionSteps steps;
-  GARUDA_TRY(steps.add_flags(program, expression_inputs(table, types), flags.address()));
+  GARUDA_TRY_ASSIGN(auto const read, read_columns(context, table, types));
+  GARUDA_TRY(steps.add_flags(program, read.inputs, flags.address()));
   GARUDA_TRY_ASSIGN(auto pass, compute::ExpressionPass::create(context, steps));
   GARUDA_TRY(pass.record(context, kFilterPhase, table.rows));
   GARUDA_TRY_ASSIGN(auto const said, pass.read_state(context, kFilterPhase));
@@ -194,31 +210,26 @@ Result<std::optional<DeviceTable>> filter_device_table(DeviceTableState const& t
   return DeviceTable(std::move(result));
 }
 
-Result<std::optional<DeviceTable>> project_device_table(DeviceTable& table, std::span<DeviceExpression const> columns,
+Result<std::optional<DeviceTable>> project_device_table(DeviceTable table, std::span<DeviceExpression const> columns,
                                                         Schema schema, RowsOptions const& options) {
   GARUDA_EXPECTS(columns.size() == schema.size());
   auto state = std::move(table).take_state();
-  auto computed = computed_columns(*state, columns);
-  if (!computed) {
-    table = DeviceTable(std::move(state));
-    return propagate(std::move(computed));
-  }
-  bool const has_work = computed->steps.num_steps() > 0 && state->rows > 0;
-  auto const run = [&]() -> Result<bool> {
+  ComputedColumns computed;
+  bool const computes =
+      std::ranges::any_of(columns, [](auto const& column) { return std::holds_alternative<expr::Expression>(column); });
+  if (computes) {
     GARUDA_TRY_ASSIGN(auto const lane, open_rows_lane(*state, options));
-    GARUDA_TRY_ASSIGN(auto pass, compute::ExpressionPass::create(lane->context(), computed->steps));
-    GARUDA_TRY(pass.record(lane->context(), kProjectPhase, state->rows));
-    GARUDA_TRY_ASSIGN(auto const said, pass.read_state(lane->context(), kProjectPhase));
-    GARUDA_TRY(lane->context().order_all(kProjectPhase));
-    GARUDA_TRY(lane->submissions().finish());
-    return !said.has_failed && !said.is_unsettled;
-  };
-  auto const is_whole = has_work ? run() : Result<bool>(true);
-  if (!is_whole || !*is_whole) {
-    computed->stored.clear();
-    table = DeviceTable(std::move(state));
-    if (!is_whole) return tl::unexpected<Error>(is_whole.error());
-    return std::nullopt;
+    auto& context = lane->context();
+    GARUDA_TRY_ASSIGN(computed, computed_columns(context, *state, columns));
+    if (state->rows > 0) {
+      GARUDA_TRY_ASSIGN(auto pass, compute::ExpressionPass::create(context, computed.steps));
+      GARUDA_TRY(pass.record(context, kProjectPhase, state->rows));
+      GARUDA_TRY_ASSIGN(auto const said, pass.read_state(context, kProjectPhase));
+      GARUDA_TRY(context.order_all(kProjectPhase));
+      GARUDA_TRY(lane->submissions().finish());
+      if (said.has_failed || said.is_unsettled) return std::nullopt;
+    }
+    computed.read.clear();  // before the lane that its memory is of
   }
   std::vector<DeviceTableState::Column> placed;
   std::size_t next = 0;
@@ -227,12 +238,12 @@ Result<std::optional<DeviceTable>> project_device_table(DeviceTable& table, std:
       placed.push_back(state->columns[*position]);
       continue;
     }
-    auto own = computed->columns[next++];
+    auto own = computed.columns[next++];
     own.stored += state->stored.size();
     if (own.nulls) own.nulls = *own.nulls + state->stored.size();
     placed.push_back(std::move(own));
   }
-  std::ranges::move(computed->stored, std::back_inserter(state->stored));
+  std::ranges::move(computed.stored, std::back_inserter(state->stored));
   state->columns = std::move(placed);
   state->schema = std::move(schema);
   return DeviceTable(std::move(state));

@@ -37,8 +37,8 @@ Result<std::optional<DeviceTable>> filter_device_table(DeviceTableState const& t
                                                        std::span<std::size_t const> kept, RowsOptions const& options);
 
 /// The columns for all rows, named by `schema`, as many. The table's own are not copied: the result takes the memory of
-/// `table`. nullopt: as above; `table` is as it was. Errors: as above.
-Result<std::optional<DeviceTable>> project_device_table(DeviceTable& table, std::span<DeviceExpression const> columns,
+/// `table`. nullopt, and errors: as above.
+Result<std::optional<DeviceTable>> project_device_table(DeviceTable table, std::span<DeviceExpression const> columns,
                                                         Schema schema, RowsOptions const& options);
 
 /// A table with copies of some columns, in the order of `columns`. Errors: those of device memory; cancelled.

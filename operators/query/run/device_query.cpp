@@ -315,7 +315,8 @@ Result<void> DeviceQuery::compute(BoundProject const& project, Bound const& quer
       schema.push_back(query.schema[c]);
     }
   }
-  GARUDA_TRY_ASSIGN(auto made, device::project_device_table(*rows.owned, columns, std::move(schema), rows_options()));
+  GARUDA_TRY_ASSIGN(auto made,
+                    device::project_device_table(std::move(*rows.owned), columns, std::move(schema), rows_options()));
   if (!made) return unsettled(query);
   own(rows, std::move(*made));
   rows.places = std::move(places);
@@ -350,7 +351,8 @@ Result<TableView> DeviceQuery::named_view(DeviceRows& rows) {
     schema.push_back(rows.table->schema[*rows.places[c]]);
     schema.back().name = column_name(c);
   }
-  GARUDA_TRY_ASSIGN(auto named, device::project_device_table(*rows.owned, columns, std::move(schema), rows_options()));
+  GARUDA_TRY_ASSIGN(auto named,
+                    device::project_device_table(std::move(*rows.owned), columns, std::move(schema), rows_options()));
   own(rows, std::move(named.value()));
   place_all(rows);
   return rows.owned->view();

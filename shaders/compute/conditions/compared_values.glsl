@@ -22,23 +22,6 @@ Text compared_text(uvec2 address, uint row) {
   return text_of(from.strings, from.values == uvec2(0u) ? from.number : InputWords(from.values).at[row]);
 }
 
-// The bytes of a word in the order of reading: the first byte highest.
-uint first_highest(uint word) {
-  return word << 24 | (word & 0xff00u) << 8 | (word >> 8 & 0xff00u) | word >> 24;
-}
-
-// Orders texts by their bytes, a text before those that it begins.
-int order_of(Text a, Text b) {
-  uint shared_bytes = min(a.size, b.size);
-  for (uint first = 0u; first < shared_bytes; first += 4u) {
-    uint count = min(shared_bytes - first, 4u);
-    uint of_a = leading_bytes(four_bytes(a, first), count);
-    uint of_b = leading_bytes(four_bytes(b, first), count);
-    if (of_a != of_b) return first_highest(of_a) < first_highest(of_b) ? -1 : 1;
-  }
-  return a.size == b.size ? 0 : a.size < b.size ? -1 : 1;
-}
-
 bool is_in_order(uint comparator, int order) {
   if (comparator == kEqual) return order == 0;
   if (comparator == kNotEqual) return order != 0;

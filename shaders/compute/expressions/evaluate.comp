@@ -11,6 +11,8 @@
 #include "integers.glsl"
 #include "floats.glsl"
 #include "calendar.glsl"
+#include "../strings/strings.glsl"
+#include "texts.glsl"
 #include "run_expression.glsl"
 
 layout(push_constant) uniform Push { ExpressionPush push; };

@@ -2,7 +2,7 @@
 #ifndef GARUDA_SHADERS_EXPRESSION_LAYOUT_H
 #define GARUDA_SHADERS_EXPRESSION_LAYOUT_H
 
-#include "../../primitives/primitives_layout.h"
+#include "../strings/strings_layout.h"
 
 GARUDA_SHADER_BEGIN
 
@@ -87,8 +87,15 @@ const uint kFieldDay = 3u;
 const uint kFieldDayOfWeek = 4u;
 const uint kFieldIsoDayOfWeek = 5u;
 
-/// The step is not exact for values beyond what it is made for: of kFloatOfInteger those that take more bits than the
-/// float has.
+// Texts, whose registers hold the numbers of strings. Word 4: the word from `steps` on where the StringsView of the
+// first operand is.
+const uint kTextCompare = 39u;  // word 2: the comparator; word 6: where the second's StringsView is, or without a
+                                // second operand its size in bytes and the bytes
+const uint kTextMatches = 40u;  // word 3: how many tokens; word 6: where they are
+const uint kAnyPoint = 0x100u;  // a token is a byte, or one of these: a code point,
+const uint kAnyText = 0x101u;   // and any text
+
+// Word 2 of kFloatOfInteger: the step is not exact for integers that take more bits than the float has.
 const uint kExactOnly = 4u;
 
 // The form of a step that can have no value for a row: bits 16 and 17 of word 1.

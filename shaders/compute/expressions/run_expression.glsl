@@ -1,5 +1,5 @@
-// The steps of an expression for one row. Included behind expression_layout.h, words.glsl, integers.glsl, floats.glsl
-// and calendar.glsl.
+// The steps of an expression for one row. Included behind expression_layout.h, words.glsl, integers.glsl, floats.glsl,
+// calendar.glsl and texts.glsl.
 
 /// A step, unpacked.
 struct ExpressionStep {
@@ -280,6 +280,21 @@ uint run_steps(uvec2 steps, uint num_steps, uint row) {
     } else if (step.function == kFloatIsNumber) {
       bool wide = (step.numbers.x & kWideOperand) != 0u;
       value = boolean((wide ? operands.first.x | (operands.first.y & 0x7fffffffu) : operands.first.x & 0x7fffffffu) != 0u);
+    } else if (step.function == kTextCompare || step.function == kTextMatches) {
+      if (has_value) {
+        Text text = column_text(steps, step.value.x, operands.first.x);
+        bool is_true = false;
+        if (step.function == kTextMatches) {
+          is_true = matches(steps, step.value.z, step.numbers.y, text);
+        } else {
+          Text other = second == kNoOperand ? constant_text(steps, step.value.z)
+                                            : column_text(steps, step.value.z, operands.second.x);
+          bool by_equality = step.numbers.x < 2u;  // which reads nothing of texts whose lengths differ
+          int order = by_equality ? (are_equal(text, other) ? 0 : 1) : order_of(text, other);
+          is_true = holds(step.numbers.x, order);
+        }
+        value = boolean(is_true);
+      }
     } else {
       if (has_value && !is_near(operands.first)) said |= kRowUnsettled;
       value = day_field(step.numbers.x, operands.first);

@@ -1,4 +1,4 @@
-// Strings in device memory: where one lies, its words, equality. Included behind strings_layout.h and words.glsl.
+// Strings in device memory: where one lies, its words, equality and order. Included behind strings_layout.h and words.glsl.
 
 layout(buffer_reference, std430, buffer_reference_align = 8) readonly restrict buffer Pieces { StringPiece at[]; };
 
@@ -61,4 +61,21 @@ bool are_equal(Text a, Text b) {
     if (word_of(a, first) != word_of(b, first)) return false;
   }
   return true;
+}
+
+// The bytes of a word in the order of reading: the first byte highest.
+uint first_highest(uint word) {
+  return word << 24 | (word & 0xff00u) << 8 | (word >> 8 & 0xff00u) | word >> 24;
+}
+
+// Orders texts by their bytes, a text before those that it begins.
+int order_of(Text a, Text b) {
+  uint shared_bytes = min(a.size, b.size);
+  for (uint first = 0u; first < shared_bytes; first += 4u) {
+    uint count = min(shared_bytes - first, 4u);
+    uint of_a = leading_bytes(four_bytes(a, first), count);
+    uint of_b = leading_bytes(four_bytes(b, first), count);
+    if (of_a != of_b) return first_highest(of_a) < first_highest(of_b) ? -1 : 1;
+  }
+  return a.size == b.size ? 0 : a.size < b.size ? -1 : 1;
 }
