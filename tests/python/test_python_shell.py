@@ -169,7 +169,7 @@ def test_plans_and_statistics(folder: pathlib.Path, capsys: pytest.CaptureFixtur
 
 
 def test_strict(folder: pathlib.Path, capsys: pytest.CaptureFixture[str]) -> None:
-    query = "select id from orders where price > 3"
+    query = "select id from orders where price > 3 order by id"
     assert called(capsys, query, "--tables=tables", "--strict", "--path=cpu")[0] == DONE
     code, _, err = called(capsys, query, "--tables=tables", "--strict", "--path=compute")
     assert code == NO_DEVICE
