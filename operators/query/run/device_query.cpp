@@ -93,8 +93,13 @@ Result<std::unique_ptr<DeviceQuery>> DeviceQuery::open(Bound const& query, Query
     made->device_ = residents.front()->device;
     auto const index = std::optional<std::size_t>(made->device_.info->index);
     GARUDA_TRY(plan::check_path(options, Placement::automatic, index));
-    if (std::ranges::any_of(residents, [&](auto const* table) { return table->device.info->index != *index; }))
-      return fail(ErrorCode::usage, "a query scans tables of one device, or of the host; these are on several devices");
+    // Engines open devices of their own.
+    auto const is_elsewhere = [&](device::DeviceTableState const* table) {
+      return table->device.info->index != *index || table->device.info != &devices.devices()[*index];
+    };
+    if (*index >= devices.devices().size() || std::ranges::any_of(residents, is_elsewhere))
+      return fail(ErrorCode::usage,
+                  "a query scans tables of the host, or of one device of its engine; these are on others");
     return made;
   }
   auto const machine = plan::machine_of(devices, run.threads());
