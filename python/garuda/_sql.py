@@ -63,12 +63,17 @@ def _given(tables: Optional[Mapping[str, Data]], named: Mapping[str, Any]) -> tu
     return {**given, **(tables or {})}, options
 
 
-def _table(name: str, data: Data) -> Union[Table, Scan]:
-    """The rows on the host; files are read once it is known which of their columns are."""
+#: Paths whose operators take tables that live on a device.
+_PATHS_OF_DEVICE_TABLES = ("auto", "compute")
+
+
+def _table(name: str, data: Data, path: str) -> Union[Table, Scan]:
+    """The rows, on the host where the path takes no others; files are read once it is known which of their columns are."""
     if isinstance(data, Scan):
         return data
     rows = table_of(f"table {name!r}", data)
-    return rows.download() if rows.device is not None else rows
+    stays = rows.device is None or path in _PATHS_OF_DEVICE_TABLES
+    return rows if stays else rows.download()
 
 
 def _schema(table: Union[Table, Scan]) -> Any:
@@ -84,7 +89,7 @@ def _schema_without_nulls(table: Union[Table, Scan]) -> Any:
     """The schema of a table in memory, its columns nullable where they have nulls."""
     import pyarrow
 
-    if isinstance(table, Scan):
+    if isinstance(table, Scan) or table.device is not None:
         return _schema(table)
     columns = table.to_arrow()
     return pyarrow.schema([field.with_nullable(columns[i].null_count > 0) for i, field in enumerate(columns.schema)])
@@ -130,7 +135,8 @@ def planned(
         raise wrong("query", "a str", query)
     given, options = _given(tables, named)
     settings = engine._settings(options)
-    read = {name: _table(name, _find(query, name, given, frame)) for name in _sql_plan.table_names(query)}
+    path = str(options.get("path") or engine.path)
+    read = {name: _table(name, _find(query, name, given, frame), path) for name in _sql_plan.table_names(query)}
     schemas = {name: _schema(table) for name, table in read.items()}
     plan = _sql_plan.substrait_plan(
         query, schemas, lambda: {name: _schema_without_nulls(table) for name, table in read.items()}

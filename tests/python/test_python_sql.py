@@ -334,3 +334,22 @@ def test_without_datafusion_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setitem(sys.modules, "datafusion", None)
     with pytest.raises(ImportError, match=r"pip install garuda\[sql\]"):
         garuda.sql("select 1")
+
+
+def test_tables_on_a_device() -> None:
+    from package import LAVAPIPE
+
+    if LAVAPIPE is None:
+        pytest.skip("lavapipe is not installed")
+    engine = garuda.Engine(device=0, path="compute")
+    rows = garuda.table({"k": [1, 2, 3, 4, None, 2], "s": ["a", "b", None, "a", "ab", "b"], "v": [1.5, 2.5, 3.5, None, 5.5, 6.5]})
+    there = engine.upload(rows)
+    for query in (
+        "select s, sum(v) as x, count(*) as n from t where k > 1 group by s order by s",
+        "select k * 2 as z, v from t where s like 'a%' order by z",
+        "select a.k, b.v from t a join t b on a.k = b.k order by 1, 2",
+        "select * from t order by v",
+    ):
+        wanted = garuda.sql(query, t=rows, path="cpu").to_arrow()
+        assert engine.sql(query, t=there).to_arrow() == wanted
+        assert garuda.Engine(path="cpu").sql(query, t=there).to_arrow() == wanted
