@@ -4,7 +4,6 @@
 #include <tbb/task_arena.h>
 
 #include <algorithm>
-#include <atomic>
 #include <utility>
 
 #include "core/parallel_blocks.hpp"
@@ -14,22 +13,11 @@
 #include "io/file_dictionaries.hpp"
 #include "io/file_format.hpp"
 #include "io/file_reader.hpp"
+#include "io/table_stream.hpp"
+#include "operators/materialize/spill_space.hpp"
 
 namespace garuda::io {
 namespace {
-
-/// Adds the share of a file that was read; files are read side by side.
-void count_read(ChosenColumns const& file, ReadOptions const& options) {
-  if (options.bytes_read == nullptr && options.files_read == nullptr) return;
-  auto const share = file.reader->share_of(file.columns, options);
-  if (options.bytes_read != nullptr) *options.bytes_read += share.bytes;
-  if (options.files_read == nullptr) return;
-  auto& read = *options.files_read;
-  std::atomic_ref(read.row_groups) += share.row_groups;
-  std::atomic_ref(read.all_row_groups) += share.all_row_groups;
-  std::atomic_ref(read.bytes) += share.bytes;
-  std::atomic_ref(read.all_bytes) += share.all_bytes;
-}
 
 Result<FileRows> read_file(std::filesystem::path const& path, ReadOptions const& options) {
   GARUDA_TRY_ASSIGN(auto const file, choose_columns(path, options));
@@ -97,6 +85,29 @@ Result<FileRows> read_files(TableFiles const& files, ReadOptions const& options)
   return rows;
 }
 
+/// The rows of all files, piece by piece, in mapped files.
+Result<Table> read_spilled(TableFiles const& files, ReadOptions const& options) {
+  constexpr std::int64_t kBatchRows = std::int64_t{1} << 14;
+  materialize::SpillSpace space(*options.spill_folder, 0);
+  auto plain = options;
+  plain.as_stored = false;
+  GARUDA_TRY_ASSIGN(auto stream, TableStream::open(files, plain, kBatchRows));
+  std::vector<Batch> batches;
+  while (true) {
+    GARUDA_TRY_ASSIGN(auto batch, stream.next());
+    ArrowBatches piece;
+    if (batch != nullptr) piece.push_back(std::move(batch));
+    bool const is_last = piece.empty();
+    auto rows = to_table(stream.schema(), std::move(piece));
+    if (!rows) return tl::unexpected(std::move(rows).error().wrap("cannot read " + files.name));
+    if (is_last) return Table(rows->schema(), std::move(batches));
+    for (auto const& in_memory : rows->batches()) {
+      GARUDA_TRY_ASSIGN(auto kept, space.keep(rows->schema(), Batch(in_memory)));
+      batches.push_back(std::move(kept));
+    }
+  }
+}
+
 }  // namespace
 
 Result<std::vector<FileField>> read_fields(TableFiles const& files) {
@@ -126,6 +137,7 @@ Result<std::vector<FileField>> read_fields(TableFiles const& files) {
 Result<Table> read_table(TableFiles const& files, ReadOptions const& options) {
   GARUDA_EXPECTS(!files.files.empty() && (!options.columns || !options.columns->empty()));
   auto const sentence = "cannot read " + files.name;
+  if (options.spill_folder) return read_spilled(files, options);
   GARUDA_TRY_ASSIGN(auto rows,
                     files.is_one() ? read_file(files.files.front().path, options) : read_files(files, options));
   GARUDA_ARROW_TRY_ASSIGN(auto batches, unify_dictionaries(std::move(rows.batches), options.threads),

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/os/temporary_folder.hpp"
 #include "garuda/error.hpp"
 #include "garuda/row_test.hpp"
 #include "garuda/table.hpp"
@@ -30,7 +31,10 @@ struct ReadOptions {
   std::uint32_t threads = 0;                         ///< 0: all
   std::atomic<std::uint64_t>* bytes_read = nullptr;  ///< of files, added up: of Parquet those of the columns alone
   FilesRead* files_read = nullptr;                   ///< read_table adds what it reads of its files
-  std::atomic<bool> const* cancelled = nullptr;      ///< looked at between row groups, batches or blocks
+  /// Where read_table puts rows, in files without names that it maps: they are read piece by piece, as what they stand
+  /// for, and take no memory. nullopt: rows are in memory.
+  std::optional<os::TemporaryFolder> spill_folder{};
+  std::atomic<bool> const* cancelled = nullptr;  ///< looked at between row groups, batches or blocks
 };
 
 /// A column of a file, of a supported type or not.
@@ -57,7 +61,8 @@ Result<std::vector<FileField>> read_fields(TableFiles const& files);
 /// integers too long for a decimal are utf8. Errors: usage (unknown extension); invalid_input, naming the file:
 /// missing, not readable, damaged (a page of Parquet that contradicts its checksum, a CSV line with a wrong number of
 /// columns, an open quote or text that is not UTF-8), a column unknown, ambiguous, or of a type that garuda does not
-/// have, files whose columns differ; out_of_memory; cancelled.
+/// have, files whose columns differ; out_of_memory; cancelled; output for
+/// `spill_folder` (missing, not writable, full).
 Result<Table> read_table(TableFiles const& files, ReadOptions const& options = {});
 
 /// The fields that the columns of a table of read_table stand for, where they came as they are stored; others are as

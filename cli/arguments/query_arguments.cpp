@@ -69,6 +69,7 @@ void add_query_options(CLI::App& app, QueryArguments& arguments) {
       ->type_name("FOLDER");
   app.add_flag("--strict", arguments.strict, "an operator that does not run on --path is an error");
   add_run_options(app, arguments, "radix_bits=6,lanes=2");
+  add_temp_folder_option(app, arguments, "what does not fit --memory-limit is spilled");
 }
 
 Result<QueryRequest> to_request(QueryArguments const& arguments) {
@@ -78,6 +79,7 @@ Result<QueryRequest> to_request(QueryArguments const& arguments) {
   GARUDA_TRY_ASSIGN(request.options.group_by_tuning, parse_group_by_tuning(arguments.tuning));
   request.options.strict = arguments.strict;
   GARUDA_TRY_ASSIGN(static_cast<RunRequest&>(request), to_run_request(arguments));
+  request.options.temp_folder = request.temp_folder;
   GARUDA_TRY_ASSIGN(request.tables, tables_of(arguments));
   GARUDA_TRY_ASSIGN(request.plan, read_plan_file(arguments.plan));
   for (auto const& table : request.tables) request.input_bytes += table.files.bytes();

@@ -58,6 +58,8 @@ Result<Table> read_table(QueryRequest const& request, io::TableFiles const& file
   options.wanted = planned.rows;
   options.as_stored = true;
   options.files_read = &read;
+  // The limit holds for the tables, too.
+  if (request.options.memory_limit_bytes != 0) options.spill_folder.emplace(request.temp_folder);
   options.threads = request.options.threads;
   options.bytes_read = request.bytes_read;
   options.cancelled = &interrupted();

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <filesystem>
 #include <memory>
 #include <optional>
 #include <string>
@@ -145,6 +146,8 @@ struct QueryOptions : RunOptions {
   GroupByTuning group_by_tuning;
   /// Whether an operator that computes on the host is an error where `path` names one of devices.
   bool strict = false;
+  /// Where rows go that `memory_limit_bytes` has no room for; nullopt: $TMPDIR, or what the system names.
+  std::optional<std::filesystem::path> temp_folder{};
 };
 
 }  // namespace garuda

@@ -3,6 +3,7 @@
 #include <arrow/util/key_value_metadata.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cerrno>
 #include <set>
 #include <utility>
@@ -167,6 +168,18 @@ Result<FileRows> checked_rows(ChosenColumns const& file, ArrowBatches batches, R
   // The types of a CSV file are known only now.
   if (!rows.batches.empty()) rows.schema = decoded_schema(*rows.batches.front()->schema());
   return rows;
+}
+
+void count_read(ChosenColumns const& file, ReadOptions const& options) {
+  if (options.bytes_read == nullptr && options.files_read == nullptr) return;
+  auto const share = file.reader->share_of(file.columns, options);
+  if (options.bytes_read != nullptr) *options.bytes_read += share.bytes;
+  if (options.files_read == nullptr) return;
+  auto& read = *options.files_read;
+  std::atomic_ref(read.row_groups) += share.row_groups;
+  std::atomic_ref(read.all_row_groups) += share.all_row_groups;
+  std::atomic_ref(read.bytes) += share.bytes;
+  std::atomic_ref(read.all_bytes) += share.all_bytes;
 }
 
 }  // namespace garuda::io

@@ -41,6 +41,9 @@ struct ChosenColumns {
 /// Opens a file and picks the columns that `options` name. Errors: those of open_reader, chosen_columns, check_types.
 Result<ChosenColumns> choose_columns(std::filesystem::path const& path, ReadOptions const& options);
 
+/// Adds the share of the file that is read to what `options` count. Files are read side by side.
+void count_read(ChosenColumns const& file, ReadOptions const& options);
+
 struct FileRows {
   std::shared_ptr<arrow::Schema> file;    ///< of all columns of the file, as its reader has it
   std::shared_ptr<arrow::Schema> schema;  ///< with the types that stored columns stand for

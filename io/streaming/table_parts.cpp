@@ -66,7 +66,7 @@ Result<void> TableParts::open_file() {
   GARUDA_TRY(find_row_groups());
   if (num_counted_ > index) return {};
   num_counted_ = num_opened_;
-  if (options.bytes_read != nullptr) *options.bytes_read += file_->reader->share_of(file_->columns, options).bytes;
+  count_read(*file_, options);
   return {};
 }
 

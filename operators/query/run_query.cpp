@@ -64,7 +64,8 @@ class QueryRunner {
   QueryRunner(Bound const& query, QueryOptions const& options, contract::DeviceSet& devices, run::QueryRun& run,
               DeviceQuery* device)
       : options_(options), devices_(devices), run_(run), device_(device), common_(query), kept_(common_.size()) {
-    if (options.memory_limit_bytes != 0) limit_.emplace(options.memory_limit_bytes);
+    if (options.memory_limit_bytes != 0)
+      limit_.emplace(options.memory_limit_bytes, os::TemporaryFolder(options.temp_folder));
   }
 
   /// `rows`: of the result that are wanted, at most, where any will do. `strings`: the form of those that a pipeline

@@ -420,6 +420,7 @@ void bind_queries(nb::module_& module) {
       .def(nb::new_(&make_settings), nb::arg("path"), nb::arg("device").none(), nb::arg("tuning"),
            nb::arg("memory_limit"), nb::arg("device_memory_limit"), nb::arg("threads"), nb::arg("allow_cuda"),
            nb::arg("expected_rows"), nb::arg("strings"))
+      .def_prop_ro("is_limited", [](Settings const& settings) { return settings.run.memory_limit_bytes != 0; })
       .def_prop_ro("threads", [](Settings const& settings) { return settings.run.threads; });
 
   auto join = nb::class_<JoinQuery>(module, "Join")

@@ -273,9 +273,10 @@ std::optional<std::string> reader_failure() {
   return loaded ? std::nullopt : std::optional(loaded.error().message());
 }
 
-/// Reads files of one table. Requires: the library could be loaded.
+/// Reads files of one table. `spills`: its rows go to mapped files, not to memory. Requires: the library could be
+/// loaded.
 HeldTable read_files(std::vector<std::string> const& paths, std::vector<std::string> columns, RowTest const& rows,
-                     std::uint32_t threads) {
+                     std::uint32_t threads, bool spills) {
   auto const* const library = unwrap(reader());
   io::TableFiles files;
   files.name = paths.front();
@@ -284,6 +285,7 @@ HeldTable read_files(std::vector<std::string> const& paths, std::vector<std::str
   options.columns = std::move(columns);
   options.wanted = rows;
   options.threads = threads;
+  if (spills) options.spill_folder.emplace(std::nullopt);
   auto const watch = watching();
   auto read = run(*watch, [watch, library, files = std::move(files), options]() mutable {
     options.cancelled = watch->control().cancelled;
@@ -357,7 +359,8 @@ void bind_tables(nb::module_& module) {
       });
   nb::class_<RowTest>(module, "RowTest").def_prop_ro("passes_all", &RowTest::passes_all);
   module.def("reader_failure", reader_failure);
-  module.def("read_files", read_files, nb::arg("paths"), nb::arg("columns"), nb::arg("rows"), nb::arg("threads"));
+  module.def("read_files", read_files, nb::arg("paths"), nb::arg("columns"), nb::arg("rows"), nb::arg("threads"),
+             nb::arg("spills"));
   module.def("tables_of_plan", tables_of_plan, nb::arg("plan"), nb::arg("tables"));
 }
 

@@ -122,7 +122,7 @@ class Planned(NamedTuple):
             known = {**rows, **{name: _without_rows(schema) for name, (_, schema) in scans.items()}}
             for name, columns, test in _core.tables_of_plan(self.plan.message, list(known.items())):
                 if name in scans:
-                    rows[name] = scans[name][0]._read_stored(columns, test, self.settings.threads)
+                    rows[name] = scans[name][0]._read_stored(columns, test, self.settings)
         return _core.PlanQuery(engine._open(), self.plan.message, list(rows.items()), self.settings, strict)
 
 

@@ -126,11 +126,11 @@ class Scan:
         with _reading(self.paths[0]):
             return _interruptible(read)
 
-    def _read_stored(self, columns: list[str], rows: _core.RowTest, threads: int) -> _core.Table:
+    def _read_stored(self, columns: list[str], rows: _core.RowTest, settings: _core.Settings) -> _core.Table:
         """Rows that may pass a test, for the query that it is of: Parquet files by garuda's reader, as they store their
         values, where it fits this pyarrow and the files have one schema; others, and all of their rows, by pyarrow."""
         if self.format == "parquet" and self._has_one_schema() and _core.reader_failure() is None:
-            return _core.read_files(self.paths, columns, rows, threads)
+            return _core.read_files(self.paths, columns, rows, settings.threads, settings.is_limited)
         return table_of(self.paths[0], self._garuda_read(columns))._held
 
     def _has_one_schema(self) -> bool:

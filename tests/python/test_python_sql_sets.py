@@ -186,11 +186,12 @@ def test_the_command_gives_the_same_bits(
     (tmp_path / "plan").write_bytes(planned.plan.message)
     tables = [f"--table={name}={pathlib.Path(scan.paths[0]).parent}" for name, scan in data.scans.items()]
     call = [COMMAND, "run", tmp_path / "plan", *tables, "-o", tmp_path / "answer.arrow", "--path=cpu", "--threads=2"]
-    done = subprocess.run(list(map(str, call)), env=environment(), capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-    found = pyarrow.ipc.open_file(tmp_path / "answer.arrow").read_all()
-    if case in ANY_ROWS:
-        assert answers.difference(data.database, query, found) is None
-        return
-    in_order = bool(answers.parse(query).keys)
-    assert answers.bits(found, in_order) == answers.bits(answer_of(case, SCALES[case[0]]), in_order)
+    for limit in ([], [f"--memory-limit={data.bytes // 10}"]):
+        done = subprocess.run(list(map(str, call + limit)), env=environment(), capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stderr
+        found = pyarrow.ipc.open_file(tmp_path / "answer.arrow").read_all()
+        if case in ANY_ROWS:
+            assert answers.difference(data.database, query, found) is None
+            continue
+        in_order = bool(answers.parse(query).keys)
+        assert answers.bits(found, in_order) == answers.bits(answer_of(case, SCALES[case[0]]), in_order)

@@ -2,7 +2,7 @@
 #pragma once
 
 #include <cstdint>
-#include <string>
+#include <utility>
 
 #include "garuda/control.hpp"
 #include "garuda/error.hpp"
@@ -12,8 +12,8 @@ namespace garuda::query {
 
 /// Rows between operators have a quarter of the limit, and go to files beyond it; the operator at work has the rest.
 struct QueryLimit {
-  explicit QueryLimit(std::uint64_t limit_bytes)
-      : rows(os::TemporaryFolder(std::nullopt), limit_bytes / 4), operator_bytes(limit_bytes - limit_bytes / 4) {}
+  QueryLimit(std::uint64_t limit_bytes, os::TemporaryFolder folder)
+      : rows(std::move(folder), limit_bytes / 4), operator_bytes(limit_bytes - limit_bytes / 4) {}
 
   materialize::SpillSpace rows;
   std::uint64_t operator_bytes;
