@@ -22,45 +22,38 @@ constexpr std::int64_t kLongestViewed = std::numeric_limits<std::int32_t>::max()
 /// Views count from one of the buffers of a part, which begin so many bytes apart and go on to its end.
 constexpr int kBufferShift = 30;
 
-/// A short value's view. Requires: kWideCopy bytes may be read.
-ValueView make_short_view(std::byte const* bytes, std::int64_t length) noexcept {
+/// The view of a value, which stands in it or is referred to. Its length decides without a branch: in a column with
+/// values of both kinds every other one would be mispredicted. Requires: kWideCopy bytes may be read. Of values that
+/// are longer than a view can say, nothing is: they are an error, once all lengths are known.
+ValueView make_referring_view(Place const& place) noexcept {
+  static_assert(kWideCopy >= static_cast<std::int64_t>(2 * sizeof(std::uint64_t)));
   std::array<std::uint64_t, 2> words;
-  std::memcpy(words.data(), bytes, sizeof(words));
+  std::memcpy(words.data(), place.bytes, sizeof(words));
   // Bytes that are not the value's are zero.
   auto const kept = [](std::int64_t count) {
     return count >= 8 ? ~std::uint64_t{0} : (std::uint64_t{1} << (8 * std::max<std::int64_t>(count, 0))) - 1;
   };
-  words[0] &= kept(length);
-  words[1] &= kept(length - 8);
-  return std::bit_cast<ValueView>(
-      std::array{static_cast<std::uint64_t>(length) | words[0] << 32, words[0] >> 32 | words[1] << 32});
-}
-
-ValueView make_referring_view(Place const& place) {
-  if (place.length > kLongestViewed) return {};  // an error, once all lengths are known
-  ValueView view = make_view({reinterpret_cast<char const*>(place.bytes), static_cast<std::size_t>(place.length)}, 0);
-  if (place.length <= kInlineViewBytes) return view;
-  auto const buffer = place.buffer + static_cast<std::int32_t>(place.offset >> kBufferShift);
-  auto const offset = static_cast<std::int32_t>(place.offset & ((std::int64_t{1} << kBufferShift) - 1));
-  std::memcpy(view.bytes + 4, &buffer, sizeof(buffer));
-  std::memcpy(view.bytes + 8, &offset, sizeof(offset));
-  return view;
+  auto const first = words[0] & kept(place.length);
+  auto const second = words[1] & kept(place.length - 8);
+  auto const buffer =
+      static_cast<std::uint32_t>(place.buffer + static_cast<std::int32_t>(place.offset >> kBufferShift));
+  auto const offset = static_cast<std::uint64_t>(place.offset & ((std::int64_t{1} << kBufferShift) - 1));
+  auto const in_place = first >> 32 | second << 32;
+  auto const referred = std::uint64_t{buffer} | offset << 32;
+  return std::bit_cast<ValueView>(std::array{std::uint64_t{static_cast<std::uint32_t>(place.length)} | first << 32,
+                                             place.length <= kInlineViewBytes ? in_place : referred});
 }
 
 /// Views of values behind offsets, which stay where they are. Returns the length of the longest.
 template <ValueLayout kLayout, class RowId>
 std::int64_t view_values(GatherColumn const& column, RowSelection<RowId> const& rows, std::int64_t begin,
                          std::int64_t end, ValueView* views) {
-  auto const view_of = [](Place const& place) {
-    return place.length <= kInlineViewBytes && place.may_read_wide ? make_short_view(place.bytes, place.length)
-                                                                   : make_referring_view(place);
-  };
   std::array<Place, kViewRows> places;
   std::int64_t longest = 0;
   if (rows.is_dense_at(begin)) {
     locate<kLayout>(column, rows, begin, end, [&](std::int64_t i, Place const& place) {
       longest = std::max(longest, place.length);
-      views[i] = view_of(place);
+      views[i] = make_referring_view(place);
     });
     return longest;
   }
@@ -71,7 +64,7 @@ std::int64_t view_values(GatherColumn const& column, RowSelection<RowId> const& 
       places[static_cast<std::size_t>(i - begin)] = place;
       longest = std::max(longest, place.length);
     });
-    for (auto i = begin; i < part_end; ++i) views[i] = view_of(places[static_cast<std::size_t>(i - begin)]);
+    for (auto i = begin; i < part_end; ++i) views[i] = make_referring_view(places[static_cast<std::size_t>(i - begin)]);
   }
   return longest;
 }
