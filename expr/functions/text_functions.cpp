@@ -2,6 +2,8 @@
 #include <utf8proc.h>
 
 #include <algorithm>
+#include <bit>
+#include <cstring>
 #include <limits>
 
 #include "expr/functions/patterns.hpp"
@@ -15,8 +17,15 @@ using Text = std::string_view;
 bool is_lead(char c) noexcept { return (static_cast<unsigned char>(c) & 0xC0) != 0x80; }
 
 std::int64_t code_points(Text text) noexcept {
+  // Bytes that begin no code point have the bits 10 in front: eight are looked at at once.
+  constexpr std::uint64_t kLowest = 0x0101'0101'0101'0101;
   std::int64_t count = 0;
-  for (auto const c : text) count += is_lead(c) ? 1 : 0;
+  std::size_t at = 0;
+  for (std::uint64_t word = 0; at + sizeof(word) <= text.size(); at += sizeof(word)) {
+    std::memcpy(&word, text.data() + at, sizeof(word));
+    count += static_cast<std::int64_t>(sizeof(word)) - std::popcount(word >> 7 & ~(word >> 6) & kLowest);
+  }
+  for (; at < text.size(); ++at) count += is_lead(text[at]) ? 1 : 0;
   return count;
 }
 
