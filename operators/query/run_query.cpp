@@ -27,6 +27,7 @@
 #include "operators/query/limited/query_limit.hpp"
 #include "operators/query/plans/query_plan.hpp"
 #include "operators/query/results/common_subtrees.hpp"
+#include "operators/query/results/finished_query.hpp"
 #include "operators/query/results/result_types.hpp"
 #include "operators/query/run/device_query.hpp"
 #include "operators/query/run/specifications.hpp"
@@ -41,13 +42,6 @@ namespace garuda::query {
 namespace {
 
 using Ran = HostRows;
-
-/// The same rows, their columns named by their positions.
-Table with_positions(Table table) {
-  auto schema = table.schema();
-  for (std::size_t c = 0; c < schema.size(); ++c) schema[c].name = column_name(c);
-  return {std::move(schema), {table.batches().begin(), table.batches().end()}};
-}
 
 /// A node of a plan while its operator is made: the rows that it gives are known once its pipeline has run.
 struct Node {
@@ -457,27 +451,6 @@ class QueryRunner {
   std::optional<QueryLimit> limit_;
 };
 
-/// The rows of a query that has run.
-class FinishedQuery final : public QueryResult {
- public:
-  FinishedQuery(Table table, Plan plan, RunStats stats)
-      : table_(std::move(table)), plan_(std::move(plan)), stats_(std::move(stats)) {}
-
-  Schema const& schema() const noexcept override { return table_.schema(); }
-  Plan const& plan() const noexcept override { return plan_; }
-  RunStats stats() const override { return stats_; }
-  Result<std::optional<Batch>> next() override {
-    if (next_ == table_.batches().size()) return std::nullopt;
-    return table_.batches()[next_++];
-  }
-
- private:
-  Table table_;
-  Plan plan_;
-  RunStats stats_;
-  std::size_t next_ = 0;
-};
-
 /// Runs the query once more on the host where the device gives up on it.
 Result<Ran> run_where_possible(QueryRunner& runner, Bound const& query, QueryOptions const& options, run::QueryRun& run,
                                DeviceQuery* device) {
@@ -506,13 +479,10 @@ Result<std::unique_ptr<QueryResult>> run_query(Query const& query, QueryOptions 
   GARUDA_TRY_ASSIGN(ran.table, run.arena.execute([&] {
     return in_types_of(wanted, std::move(ran.table), runner.pipeline_options());
   }));
-  auto schema = ran.table.schema();
-  for (std::size_t c = 0; c < schema.size(); ++c) schema[c].name = wanted[c].name;
   auto stats = run.stats(ran.plan);
   stats.rows = rows_read(ran.plan);
   stats.rows_out = static_cast<std::uint64_t>(ran.table.num_rows());
-  Table table(std::move(schema), {ran.table.batches().begin(), ran.table.batches().end()});
-  return std::make_unique<FinishedQuery>(std::move(table), std::move(ran.plan), std::move(stats));
+  return finished_query(wanted, std::move(ran.table), std::move(ran.plan), std::move(stats));
 }
 
 Result<Plan> explain_query(Query const& query) {
