@@ -117,7 +117,7 @@ def test_the_bench_of_queries(query, arguments, tmp_path):
     stored = json.loads((tmp_path / "stored.json").read_text())
     [one] = stored["sets"]
     [fields] = one["queries"]
-    assert fields["name"] == query and fields["verified"] and len(fields["planning_s"]) == 1
+    assert fields["name"] == query and fields["verified"] and fields["planning_s"] > 0
     assert [entry["name"] for entry in fields["engines"]][:2] == ["garuda", "DuckDB"]
     assert one["summary"]["geometric_mean"] == pytest.approx(fields["ratio"]) == one["summary"]["least"]
     assert "geometric mean" in done.stdout

@@ -17,7 +17,9 @@ import pytest
 from package import ROOT, environment
 
 OPTIONS = doctest.ELLIPSIS
-MODULES = sorted(f"garuda.{module.name}" for module in pkgutil.iter_modules(garuda.__path__) if module.name != "_core")
+#: Files that lie beside the modules: the extension, and a library that it loads.
+COMPILED = ("_core", "libgaruda_reader")
+MODULES = sorted(f"garuda.{found.name}" for found in pkgutil.iter_modules(garuda.__path__) if found.name not in COMPILED)
 
 
 @pytest.mark.parametrize("name", ["garuda", *MODULES])
