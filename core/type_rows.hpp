@@ -35,6 +35,11 @@ TypeRow const& type_row(TypeId id) noexcept;
 /// All of them, in the order of TypeId.
 std::span<TypeRow const> type_rows() noexcept;
 
+/// The type of a column's values: of a dictionary column that of its dictionary, else the column's own.
+inline DataType const& value_type(DataType const& type) noexcept {
+  return type.id == TypeId::dictionary ? *type.value : type;
+}
+
 /// Whether values count the unit of their type: times of day, timestamps and durations.
 inline bool has_unit(TypeId id) noexcept { return id >= TypeId::time32 && id <= TypeId::duration; }
 

@@ -75,7 +75,7 @@ Result<ColumnReader> ColumnReader::create(TableView const& table, std::size_t co
                 fmt::format("expressions do not compute with column '{}' of {}", field.name, to_string(field.type)));
   if (table.resident() != nullptr)
     return fail(ErrorCode::invalid_input, fmt::format("the host cannot read a column on a device: '{}'", field.name));
-  return ColumnReader(table, column, field.type.id == TypeId::dictionary ? *field.type.value : field.type, *kind);
+  return ColumnReader(table, column, value_type(field.type), *kind);
 }
 
 ColumnReader::ColumnReader(TableView const& table, std::size_t column, DataType type, Kind kind)

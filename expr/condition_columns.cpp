@@ -78,10 +78,7 @@ class Resolver {
   std::string name_of(SideColumn const& column) const {
     return fmt::format("{}.{}", to_string(column.side), field(column).name);
   }
-  DataType const& value_type(SideColumn const& column) const {
-    auto const& type = field(column).type;
-    return type.id == TypeId::dictionary ? *type.value : type;
-  }
+  DataType const& value_type(SideColumn const& column) const { return garuda::value_type(field(column).type); }
 
   /// Postfix steps; what is negated becomes its opposite, which is true where that is false, and null where it is null.
   Result<void> read(Condition const& condition, bool is_negated) {

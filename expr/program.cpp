@@ -307,9 +307,6 @@ class Compiler {
   std::optional<Error> error_;  // of a pattern
 };
 
-/// The type of a column's values: a dictionary's values have theirs.
-DataType const& value_type(DataType const& type) { return type.id == TypeId::dictionary ? *type.value : type; }
-
 std::size_t size_of(Expression const& expression) {
   std::size_t size = 1;
   for (auto const& argument : expression.arguments) size += size_of(argument);
@@ -365,7 +362,7 @@ std::optional<Kind> kind_of(DataType const& type) noexcept {
 
 Expression column(std::size_t position, DataType type, std::string name) {
   Expression made;
-  made.type = type.id == TypeId::dictionary ? *type.value : std::move(type);
+  made.type = value_type(type);
   made.column = position;
   made.name = std::move(name);
   return made;

@@ -13,7 +13,6 @@
 namespace garuda::spill {
 
 using resolve::group_row_bytes;
-using resolve::hashed_type;
 using resolve::numbering_bytes;
 
 /// Splittings of one row at most; each divides by up to 2^kMostBits.

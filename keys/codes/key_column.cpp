@@ -198,9 +198,7 @@ KeyColumn plain_column(TableView table, std::size_t column) {
 
 /// Values of `from` are read as those of `as` by whoever knows both types.
 bool is_read_as(DataType const& from, DataType const& as) {
-  auto const is_bytes = [](DataType const& type) {
-    return has_bytes(type.id == TypeId::dictionary ? *type.value : type);
-  };
+  auto const is_bytes = [](DataType const& type) { return has_bytes(value_type(type)); };
   return from == as || extends_to(from, as) || (is_bytes(from) && is_bytes(as));
 }
 

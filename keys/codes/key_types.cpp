@@ -97,8 +97,6 @@ std::optional<DataType> common_type(DataType const& a, DataType const& b) {
   return DataType{large_bytes(a.id)};
 }
 
-DataType const& value_type(DataType const& type) { return type.id == TypeId::dictionary ? *type.value : type; }
-
 DataType compared_type(std::span<DataType const> types, DataType const& common) {
   auto const family = family_of(common);
   bool const is_scaled = family == TypeFamily::decimal || family == TypeFamily::temporal;

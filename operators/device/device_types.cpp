@@ -82,7 +82,7 @@ std::optional<std::uint64_t> converted_image(std::uint64_t image, DeviceValueKin
 }  // namespace
 
 bool is_stored_as_strings(DataType const& type) noexcept {
-  auto const& values = type.id == TypeId::dictionary ? *type.value : type;
+  auto const& values = value_type(type);
   return is_variable_width(values) || is_view(values);
 }
 

@@ -16,8 +16,6 @@ constexpr std::uint64_t kMostValues = std::uint64_t{1} << 26;
 /// Rows of which it is known whether few or many of them go on.
 constexpr std::uint64_t kCountedRows = std::uint64_t{1} << 12;
 
-DataType const& value_type(DataType const& type) noexcept { return type.id == TypeId::dictionary ? *type.value : type; }
-
 /// Calls body(value_at, valid, first row, count) for the blocks of a column. valid: as in expr::Vector.
 template <class Body>
 Result<void> for_values(TableView const& table, std::size_t column, Body const& body) {

@@ -37,7 +37,7 @@ Result<Expression> column_at(std::size_t position, Schema const& input) {
   if (!expr::kind_of(type))
     return fail(ErrorCode::invalid_input,
                 fmt::format("expressions do not compute with column '{}', whose type is {}", name, to_string(type)));
-  return expr::column(position, type.id == TypeId::dictionary ? *type.value : type, name);
+  return expr::column(position, type, name);
 }
 
 Result<Expression> bind_literal(Literal const& literal) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "core/type_rows.hpp"
 #include "operators/resolve/group_by_columns.hpp"
 
 namespace garuda::resolve {
@@ -61,14 +62,12 @@ std::uint64_t numbering_bytes(std::span<DataType const> key_types) {
   return is_numbered || words > 8 ? kNumberingBytes + words : 0;
 }
 
-DataType hashed_type(DataType const& type) { return type.id == TypeId::dictionary ? *type.value : type; }
-
 Result<std::uint64_t> group_row_bytes(TableView table, GroupBySpec const& spec) {
   GARUDA_TRY_ASSIGN(auto const resolved, resolve_group_by(table, spec));
   std::vector<DataType> key_types;
   for (auto const& key : spec.keys) {
     GARUDA_TRY_ASSIGN(auto const position, find_column(table.schema(), key));
-    key_types.push_back(hashed_type(table.schema()[position].type));
+    key_types.push_back(value_type(table.schema()[position].type));
   }
   auto bytes = kRowBytes + spec.keys.size() * kKeyBytes + numbering_bytes(key_types);
   for (auto const& aggregate : resolved.aggregates) bytes += state_bytes(aggregate);

@@ -5,6 +5,7 @@
 #include <optional>
 #include <utility>
 
+#include "core/type_rows.hpp"
 #include "operators/substrait/depth.hpp"
 #include "operators/substrait/field_numbers.hpp"
 #include "operators/substrait/read_expression.hpp"
@@ -96,7 +97,7 @@ Result<std::vector<ReadColumn>> read_schema(Message const& read) {
 
 /// Whether values of two types are the same to a plan: layouts of strings, zones and widths of decimals may differ.
 bool agree(DataType const& planned, DataType const& given) {
-  auto const& type = given.id == TypeId::dictionary ? *given.value : given;
+  auto const& type = value_type(given);
   auto const kind = [](DataType const& t) {
     switch (t.id) {
       case TypeId::large_utf8:

@@ -9,6 +9,7 @@
 #include <numeric>
 #include <utility>
 
+#include "core/type_rows.hpp"
 #include "operators/contract/sizing.hpp"
 #include "operators/resolve/exact_state.hpp"
 #include "spill/group_by/large_group.hpp"
@@ -62,7 +63,7 @@ Result<void> GroupParts::find_spec() {
   for (auto const& key : spec_.keys) {
     GARUDA_TRY_ASSIGN(auto const position, find_column(table.schema(), key));
     keys_.push_back(static_cast<int>(position));
-    key_types_.push_back(hashed_type(table.schema()[position].type));
+    key_types_.push_back(value_type(table.schema()[position].type));
   }
   auto const most_rows = input_.known_rows().value_or(std::numeric_limits<std::uint64_t>::max());
   GARUDA_TRY_ASSIGN(partial_, PartialGroups::create(input_.schema(), spec_, most_rows));

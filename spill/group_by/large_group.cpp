@@ -12,6 +12,7 @@
 
 #include "core/numbers/ordered_value.hpp"
 #include "core/numbers/wide_integer.hpp"
+#include "core/type_rows.hpp"
 #include "io/file_dictionaries.hpp"
 #include "operators/resolve/group_by_columns.hpp"
 #include "spill/group_by/partial_groups.hpp"
@@ -250,7 +251,7 @@ Result<LargeGroup::DistinctParts> LargeGroup::split_distinct(std::string const& 
   GARUDA_TRY_ASSIGN(parts.dictionaries, DictionaryColumns::create(schema, folder_.sentence()));
   auto& dictionaries = *parts.dictionaries;
   std::vector const keys{0};
-  std::vector const types{hashed_type(table.schema().front().type)};
+  std::vector const types{value_type(table.schema().front().type)};
   dictionaries.hash_values(0, types.front());
   auto const bits = share_.bits_for(share_.weight(volume), kMostBits);
   std::size_t at = 0;
