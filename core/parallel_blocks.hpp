@@ -11,6 +11,9 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <mutex>
+#include <optional>
+#include <utility>
 
 #include "garuda/control.hpp"
 #include "garuda/error.hpp"
@@ -27,6 +30,28 @@ inline Result<void> check_cancelled(Control const* control) {
   if (is_cancelled(control)) return fail(ErrorCode::cancelled, "cancelled by the caller");
   return {};
 }
+
+/// The first error of several threads. Thread-safe.
+class FirstError {
+ public:
+  void keep(Result<void> result) {
+    if (result) return;
+    std::lock_guard const lock(mutex_);
+    if (!error_) error_ = std::move(result).error();
+    failed_ = true;
+  }
+  bool failed() const noexcept { return failed_; }
+  /// The error that was kept. Call when the threads are done.
+  Result<void> result() {
+    if (error_) return tl::unexpected<Error>(std::move(*error_));
+    return {};
+  }
+
+ private:
+  std::mutex mutex_;
+  std::atomic<bool> failed_{false};
+  std::optional<Error> error_;
+};
 
 /// Calls body(i) for every i below `count` on the threads of the calling task arena, several calls at once, skipping
 /// what has not begun when `control` is cancelled. Blocks. `control` may be null. Errors: cancelled.

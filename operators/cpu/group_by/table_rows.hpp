@@ -2,10 +2,8 @@
 #pragma once
 
 #include <algorithm>
-#include <atomic>
 #include <cstddef>
 #include <cstdint>
-#include <mutex>
 #include <optional>
 #include <span>
 #include <string_view>
@@ -17,28 +15,6 @@
 #include "operators/cpu/group_by/group_table.hpp"
 
 namespace garuda::cpu {
-
-/// The first error of several threads. Thread-safe.
-class FirstError {
- public:
-  void keep(Result<void> result) {
-    if (result) return;
-    std::lock_guard const lock(mutex_);
-    if (!error_) error_ = std::move(result).error();
-    failed_ = true;
-  }
-  bool failed() const noexcept { return failed_; }
-  /// The error that was kept. Call when the threads are done.
-  Result<void> result() {
-    if (error_) return tl::unexpected<Error>(std::move(*error_));
-    return {};
-  }
-
- private:
-  std::mutex mutex_;
-  std::atomic<bool> failed_{false};
-  std::optional<Error> error_;
-};
 
 /// Calls body(range), which returns Result<void>, for every one of `ranges`, on the threads of the calling task arena.
 /// Errors: cancelled, the first of body's.

@@ -3,8 +3,11 @@
 #include <oneapi/tbb/task_arena.h>
 
 #include <algorithm>
+#include <atomic>
 #include <bit>
+#include <mutex>
 #include <numeric>
+#include <optional>
 #include <utility>
 
 #include "core/shortage.hpp"

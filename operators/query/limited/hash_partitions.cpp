@@ -1,13 +1,12 @@
 #include "operators/query/limited/hash_partitions.hpp"
 
 #include <algorithm>
-#include <mutex>
 #include <numeric>
-#include <optional>
 #include <utility>
 
 #include "core/buffer.hpp"
 #include "core/parallel_blocks.hpp"
+#include "core/type_rows.hpp"
 #include "keys/codes/attribute_reader.hpp"
 #include "keys/numbering/mix.hpp"
 #include "operators/materialize/gather.hpp"
@@ -17,21 +16,6 @@ namespace garuda::query {
 namespace {
 
 using pipeline::RowNumbers;
-
-/// The first failure of work that several threads share.
-class FirstFailure {
- public:
-  void take(Result<void> done) {
-    if (done) return;
-    std::lock_guard const lock(mutex_);
-    if (outcome_) outcome_ = std::move(done);
-  }
-  Result<void> outcome() && { return std::move(outcome_); }
-
- private:
-  std::mutex mutex_;
-  Result<void> outcome_;
-};
 
 /// One hash a row of its keys.
 Result<UnsetVector<std::uint64_t>> hash_rows(TableView table, std::span<HashedKey const> keys) {
@@ -93,10 +77,7 @@ Result<void> RowParts::add(Gatherer const& rows, std::span<RowNumbers const> lis
   return {};
 }
 
-HashedKey hashed_key(TableView table, std::size_t column) {
-  auto const& type = table.schema()[column].type;
-  return {column, type.id == TypeId::dictionary ? *type.value : type};
-}
+HashedKey hashed_key(TableView table, std::size_t column) { return {column, value_type(table.schema()[column].type)}; }
 
 std::uint32_t split_bits(std::uint64_t needed_bytes, QueryLimit const& limit) noexcept {
   std::uint32_t bits = 1;
@@ -119,14 +100,14 @@ Result<RowParts> hash_partitions(TableView table, std::span<HashedKey const> key
   for (std::uint64_t begin = 0; begin < rows; begin += window_rows) {
     auto const window = pipeline::slice_rows(table, begin, window_rows);
     UnsetVector<std::uint8_t> digits(static_cast<std::size_t>(window.num_rows()));
-    FirstFailure failure;
+    FirstError errors;
     GARUDA_TRY(for_each_range(digits.size(), &control, [&](std::uint64_t from, std::uint64_t to) {
       auto const block = pipeline::slice_rows(window.view(), from, to - from);
-      failure.take(split_block(block.view(), keys, level, bits, std::span(digits).subspan(from, to - from)));
+      errors.keep(split_block(block.view(), keys, level, bits, std::span(digits).subspan(from, to - from)));
     }));
+    GARUDA_TRY(errors.result());  // digits of a block that failed are not there
     std::vector<RowNumbers> numbers(num_parts);
     for (std::size_t i = 0; i < digits.size(); ++i) numbers[digits[i]].push_back(static_cast<std::int64_t>(begin + i));
-    GARUDA_TRY(std::move(failure).outcome());
     GARUDA_TRY(parts.add(gatherer, numbers, limit, control));
   }
   return parts;
