@@ -444,6 +444,13 @@ bool can_fail(Expression const& expression) noexcept {
   return std::ranges::any_of(expression.arguments, can_fail);
 }
 
+std::vector<Expression> conjuncts(Expression const& expression) {
+  if (expression.form != Expression::Form::call || expression.function != Function::all) return {expression};
+  std::vector<Expression> parts;
+  for (auto const& argument : expression.arguments) std::ranges::move(conjuncts(argument), std::back_inserter(parts));
+  return parts;
+}
+
 std::string to_string(Expression const& expression) {
   if (expression.form == Expression::Form::column) return expression.name;
   if (expression.form == Expression::Form::constant) return text_of(expression.value, expression.type);

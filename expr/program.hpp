@@ -141,6 +141,8 @@ Result<Expression> truncate(TimeField field, Expression value, OnFailure on_fail
 Result<Expression> cast(Expression value, DataType to, OnFailure on_failure = OnFailure::error);
 /// Whether a row can end the run of an expression.
 bool can_fail(Expression const& expression) noexcept;
+/// The operands of an `and` of any depth, in their order; an expression that is none is its only one.
+std::vector<Expression> conjuncts(Expression const& expression);
 /// `(a + 1) < b`, as errors show it.
 std::string to_string(Expression const& expression);
 /// Calls visit(position) for every column that the expression reads, as often as it does; the position of one that is

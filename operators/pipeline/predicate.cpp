@@ -8,15 +8,6 @@
 namespace garuda::pipeline {
 namespace {
 
-/// The conjuncts of an expression, in its order.
-void split(expr::Expression const& expression, std::vector<expr::Expression>& conjuncts) {
-  if (expression.form != expr::Expression::Form::call || expression.function != expr::Function::all) {
-    conjuncts.push_back(expression);
-    return;
-  }
-  for (auto const& argument : expression.arguments) split(argument, conjuncts);
-}
-
 /// An estimate of what a row costs: the bytes of the values that are read, and as much as some values for each call, of
 /// which those of texts take longer.
 std::uint64_t cost_of(expr::Expression const& expression) {
@@ -68,8 +59,7 @@ struct Predicate::Block {
 };
 
 Result<std::unique_ptr<Predicate>> Predicate::create(expr::Expression const& expression) {
-  std::vector<expr::Expression> conjuncts;
-  split(expression, conjuncts);
+  auto conjuncts = expr::conjuncts(expression);
   std::ranges::stable_sort(conjuncts.begin(), std::ranges::find_if(conjuncts, expr::can_fail), {}, cost_of);
   std::unique_ptr<Predicate> predicate(new Predicate());
   for (auto& conjunct : conjuncts) {

@@ -258,6 +258,10 @@ Result<Bound> bind_operator(Query::Operator const& operation, std::vector<Bound>
 
 }  // namespace
 
+bool BoundProject::only_picks() const noexcept {
+  return std::ranges::all_of(columns, [](auto const& column) { return std::holds_alternative<std::size_t>(column); });
+}
+
 std::string column_name(std::size_t position) { return "c" + std::to_string(position); }
 
 std::size_t column_position(std::string_view name) { return std::stoul(std::string(name.substr(1))); }

@@ -40,6 +40,9 @@ struct BoundFilter {
 };
 struct BoundProject {
   std::vector<ProjectedColumn> columns;
+
+  /// Whether it computes nothing.
+  bool only_picks() const noexcept;
 };
 /// Columns of both inputs, then a boolean where the kind of join has a mark.
 struct BoundJoin {

@@ -61,15 +61,10 @@ Pruned prune_scan(Bound scan, Needed const& needed) {
   return {with_input(std::move(picked), std::move(scan), std::move(schema)), places_of(kept)};
 }
 
-bool only_picks(BoundProject const& project) {
-  return std::ranges::all_of(project.columns,
-                             [](ProjectedColumn const& column) { return std::holds_alternative<std::size_t>(column); });
-}
-
 /// Picks of picks are picks: a query that was pruned before has them above its scans.
 void compose_picks(BoundProject& project, Bound& input) {
   auto const* const below = std::get_if<BoundProject>(&input.operation);
-  if (below == nullptr || !only_picks(project) || !only_picks(*below)) return;
+  if (below == nullptr || !project.only_picks() || !below->only_picks()) return;
   for (auto& column : project.columns) column = below->columns[std::get<std::size_t>(column)];
   auto scanned = std::move(input.inputs[0]);
   input = std::move(scanned);

@@ -64,9 +64,7 @@ bool ends_pipeline(Bound const& query) {
 bool is_table(Bound const& query) {
   if (std::holds_alternative<BoundScan>(query.operation)) return true;
   auto const* const project = std::get_if<BoundProject>(&query.operation);
-  return project != nullptr && is_table(query.inputs[0]) &&
-         std::ranges::all_of(project->columns,
-                             [](ProjectedColumn const& column) { return std::holds_alternative<std::size_t>(column); });
+  return project != nullptr && project->only_picks() && is_table(query.inputs[0]);
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 #include <variant>
 
 #include "core/type_rows.hpp"
+#include "expr/comparators.hpp"
 #include "expr/sides.hpp"
 #include "operators/contract/join_kind.hpp"
 
@@ -99,18 +100,6 @@ std::vector<ValueRange> ranges_of(Comparator comparator, Literal const& value) {
   return {{}};
 }
 
-Comparator opposite(Comparator comparator) {
-  constexpr Comparator kOpposites[] = {Comparator::not_equal, Comparator::equal,      Comparator::greater_equal,
-                                       Comparator::greater,   Comparator::less_equal, Comparator::less};
-  return kOpposites[static_cast<std::size_t>(comparator)];
-}
-
-Comparator with_sides_swapped(Comparator comparator) {
-  constexpr Comparator kSwapped[] = {Comparator::equal,         Comparator::not_equal, Comparator::greater,
-                                     Comparator::greater_equal, Comparator::less,      Comparator::less_equal};
-  return kSwapped[static_cast<std::size_t>(comparator)];
-}
-
 /// Strings that begin with a prefix: those from it on, and below the first string behind all of them.
 ValueRange beginning_with(Literal const& prefix) {
   ValueRange range{prefix, {}, false, true};
@@ -170,10 +159,10 @@ class TestMaker {
   RowTest of_comparison(Expression const& comparison, bool negated) const {
     auto const* first = &comparison.arguments[0];
     auto const* second = &comparison.arguments[1];
-    auto comparator = negated ? opposite(comparison.comparator) : comparison.comparator;
+    auto comparator = negated ? expr::negated(comparison.comparator) : comparison.comparator;
     if (first->form == Form::constant) {
       std::swap(first, second);
-      comparator = with_sides_swapped(comparator);
+      comparator = expr::mirrored(comparator);
     }
     auto const* const column = column_of(*first);
     if (column == nullptr || second->form != Form::constant) return {};
@@ -209,18 +198,9 @@ class TestMaker {
   Schema const& schema_;
 };
 
-void add_conjuncts(Expression const& predicate, Predicates& parts) {
-  if (!is_call(predicate, Function::all)) {
-    parts.push_back(predicate);
-    return;
-  }
-  for (auto const& argument : predicate.arguments) add_conjuncts(argument, parts);
-}
-
 /// The parts of a condition before the first that can fail: later ones are asked only where these are true.
 Predicates asked_first(Expression const& predicate) {
-  Predicates parts;
-  add_conjuncts(predicate, parts);
+  auto parts = expr::conjuncts(predicate);
   parts.erase(std::ranges::find_if(parts, expr::can_fail), parts.end());
   return parts;
 }
