@@ -25,8 +25,7 @@ void PartRuns::started(Plan const& plan) {
 }
 
 void PartRuns::ended(RunStats const& stats, bool is_only) {
-  for (auto const& phase : stats.phases) recorder_.add_phase(phase.name, phase.ns, phase.bytes, phase.items);
-  for (auto const& [name, value] : stats.counters) recorder_.add_counter(name, value);
+  recorder_.absorb(stats);
   std::lock_guard const lock(ending_);
   ++parts_done_;
   if (control_.on_progress && !is_only) control_.on_progress({phase_, parts_done_, 0, rows_out_});

@@ -1,5 +1,7 @@
 #include "operators/query/run_query.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <memory>
 #include <optional>
@@ -351,23 +353,12 @@ class QueryRunner {
     return run_breaker(query, std::move(inputs), [&]() -> Result<Table> { return pipeline::append_rows(tables); });
   }
 
-  /// Reads a result to its end; the operator takes its place above the plans of its inputs.
+  /// Reads a result to its end, where there is no limit; the operator takes its place above the plans of its inputs.
   Result<Ran> collected(QueryResult& result, std::vector<Ran> inputs) {
-    auto const before = spilled_bytes();
-    GARUDA_TRY_ASSIGN(auto table, limit_ ? limit_->rows.collect(result) : collect(result));
-    auto plan = result.plan();
-    set_spilled(plan, before);
-    plan.inputs.clear();
-    for (auto& input : inputs) plan.inputs.push_back(std::move(input.plan));
+    GARUDA_TRY_ASSIGN(auto table, collect(result));
     auto const stats = result.stats();
-    set_rows(plan, static_cast<std::uint64_t>(table.num_rows()), stats.total_ns);
-    record(stats);
-    return Ran{with_positions(std::move(table)), std::move(plan)};
-  }
-
-  void record(RunStats const& stats) {
-    for (auto const& phase : stats.phases) run_.recorder.add_phase(phase.name, phase.ns, phase.bytes, phase.items);
-    for (auto const& [name, value] : stats.counters) run_.recorder.add_counter(name, value);
+    run_.recorder.absorb(stats);
+    return with_plan(std::move(table), result.plan(), std::move(inputs), stats.total_ns, spilled_bytes());
   }
 
   Result<Ran> run_join(BoundJoin const& join, Bound const& query) {
@@ -397,7 +388,7 @@ class QueryRunner {
       GARUDA_TRY_ASSIGN(auto result, join::hash_join({left, right, spec, std::move(columns), options, &devices_}));
       GARUDA_TRY_ASSIGN(auto table, limit_->rows.collect(*result));
       if (!plan) plan = result->plan();
-      record(result->stats());
+      run_.recorder.absorb(result->stats());
       return table;
     };
     auto const left = inputs[0].table.view();

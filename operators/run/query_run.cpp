@@ -45,6 +45,11 @@ void RunRecorder::absorb(RunRecorder const& other) {
   for (auto& text : other.notes()) note(std::move(text));
 }
 
+void RunRecorder::absorb(RunStats const& stats) {
+  for (auto const& phase : stats.phases) add_phase(phase.name, phase.ns, phase.bytes, phase.items);
+  for (auto const& [name, value] : stats.counters) add_counter(name, value);
+}
+
 std::vector<PhaseStats> RunRecorder::phases() const {
   std::lock_guard const lock(mutex_);
   return phases_;

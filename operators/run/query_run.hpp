@@ -30,6 +30,8 @@ class RunRecorder final : public contract::StatsSink {
 
   /// Adds what `other` collected.
   void absorb(RunRecorder const& other);
+  /// Adds the phases and counters of a run that has ended.
+  void absorb(RunStats const& stats);
 
   std::vector<PhaseStats> phases() const;
   std::vector<std::pair<std::string, std::uint64_t>> counters() const;

@@ -61,10 +61,7 @@ class GroupByRuns {
     GARUDA_TRY_ASSIGN(auto result, group_by::group_by({table, spec, std::move(columns), options_, &request_.devices}));
     GARUDA_TRY_ASSIGN(auto groups, request_.limit.rows.collect(*result));
     if (!plan_) plan_ = result->plan();
-    auto const stats = result->stats();
-    for (auto const& phase : stats.phases)
-      request_.run.recorder.add_phase(phase.name, phase.ns, phase.bytes, phase.items);
-    for (auto const& [name, value] : stats.counters) request_.run.recorder.add_counter(name, value);
+    request_.run.recorder.absorb(result->stats());
     return groups;
   }
 

@@ -15,6 +15,7 @@
 #include "operators/join/join.hpp"
 #include "operators/plan/path_choice.hpp"
 #include "operators/query/plans/query_plan.hpp"
+#include "operators/query/results/finished_query.hpp"
 #include "operators/query/run/specifications.hpp"
 #include "operators/resolve/group_by_columns.hpp"
 #include "operators/resolve/join_columns.hpp"
@@ -169,9 +170,7 @@ Result<Table> DeviceQuery::bring_down(DeviceRows const& rows) {
   for (auto const& place : rows.places) columns.push_back(place.value());
   GARUDA_TRY_ASSIGN(auto down, device::download_columns(*rows.table, columns, options_.control));
   timer.count(down.bytes, rows.table->rows);
-  auto schema = down.table.schema();
-  for (std::size_t c = 0; c < schema.size(); ++c) schema[c].name = column_name(c);
-  return Table(std::move(schema), {down.table.batches().begin(), down.table.batches().end()});
+  return with_positions(std::move(down.table));
 }
 
 device::RowsOptions DeviceQuery::rows_options() const {
@@ -367,8 +366,7 @@ Result<HeldRows> DeviceQuery::kept(QueryResult& result, Bound const& query, std:
   auto plan = result.plan();
   plan.inputs = std::move(inputs);
   auto const stats = result.stats();
-  for (auto const& phase : stats.phases) run_.recorder.add_phase(phase.name, phase.ns, phase.bytes, phase.items);
-  for (auto const& [name, value] : stats.counters) run_.recorder.add_counter(name, value);
+  run_.recorder.absorb(stats);
   auto taken = result.take_device_table();
   if (taken) {
     DeviceRows rows;
@@ -380,9 +378,7 @@ Result<HeldRows> DeviceQuery::kept(QueryResult& result, Bound const& query, std:
   if (taken.error().code() != ErrorCode::usage) return tl::unexpected<Error>(taken.error());
   GARUDA_TRY_ASSIGN(auto table, collect(result));
   set_rows(plan, static_cast<std::uint64_t>(table.num_rows()), result.stats().total_ns);
-  auto schema = table.schema();
-  for (std::size_t c = 0; c < query.schema.size(); ++c) schema[c].name = column_name(c);
-  return HeldRows{Table(std::move(schema), {table.batches().begin(), table.batches().end()}), std::move(plan)};
+  return HeldRows{with_positions(std::move(table)), std::move(plan)};
 }
 
 Result<HeldRows> DeviceQuery::join(BoundJoin const& join, Bound const& query) {
