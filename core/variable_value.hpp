@@ -1,6 +1,8 @@
 // The bytes of values of variable width, in every layout that Arrow has for them.
 #pragma once
 
+#include <algorithm>
+#include <bit>
 #include <cstdint>
 #include <cstring>
 #include <string_view>
@@ -30,6 +32,14 @@ struct ValueView {
   }
 };
 static_assert(sizeof(ValueView) == 16);
+
+/// The first bytes of a value as a number, which orders values by their bytes as far as these differ.
+inline std::uint64_t ordered_prefix(std::string_view value) noexcept {
+  static_assert(std::endian::native == std::endian::little);
+  std::uint64_t word = 0;
+  if (!value.empty()) std::memcpy(&word, value.data(), std::min(value.size(), sizeof(word)));
+  return __builtin_bswap64(word);
+}
 
 /// The view of a value that, if it is long, begins at `offset` of the first buffer. Requires: at most 2^31 - 1 bytes.
 inline ValueView make_view(std::string_view bytes, std::int32_t offset) noexcept {

@@ -20,6 +20,7 @@
 #include "core/numbers/ordered_value.hpp"
 #include "core/parallel_blocks.hpp"
 #include "core/type_rows.hpp"
+#include "core/variable_value.hpp"
 #include "keys/numbering/mix.hpp"
 
 namespace garuda::keys {
@@ -257,14 +258,6 @@ Result<ValueCodes> number_sections(ValueBytes const& values, Sections const& sec
   return list;
 }
 
-/// Numbers of the order of the values as far as they differ: of different ones that of the lesser value is less.
-std::uint64_t prefix_of(std::string_view value) noexcept {
-  static_assert(std::endian::native == std::endian::little);
-  std::uint64_t word = 0;
-  if (!value.empty()) std::memcpy(&word, value.data(), std::min(value.size(), sizeof(word)));
-  return __builtin_bswap64(word);
-}
-
 struct OrderedValue {
   std::uint64_t prefix = 0;
   std::uint64_t value = 0;  ///< one that has the code
@@ -327,7 +320,7 @@ Result<void> order_codes(ValueBytes const& values, ValueCodes& codes, Control co
   std::vector<OrderedValue> entries(codes.num_codes);
   GARUDA_TRY(for_each_range(entries.size(), &control, [&](std::uint64_t begin, std::uint64_t end) {
     for (auto code = begin; code < end; ++code)
-      entries[code] = {prefix_of(values[heads[code]]), heads[code], static_cast<std::uint32_t>(code)};
+      entries[code] = {ordered_prefix(values[heads[code]]), heads[code], static_cast<std::uint32_t>(code)};
   }));
   oneapi::tbb::this_task_arena::isolate([&] {
     oneapi::tbb::parallel_sort(entries.begin(), entries.end(), [&](OrderedValue const& a, OrderedValue const& b) {

@@ -125,10 +125,9 @@ Result<void> Pipeline::probe(Probe const& probe, contract::DeviceSet& devices) {
     spec.keys.push_back(visible_[builds_right ? left : right]);
     probe_fields.push_back(columns_.slots[spec.keys.back()].field);
   }
-  auto const build_key_at = build_keys;
   GARUDA_TRY_ASSIGN(auto const left_bytes, build_bytes_left(static_cast<std::uint64_t>(probe.build.num_rows())));
   JoinBuildOptions options{probe.nulls_equal, options_.threads, left_bytes, 0, options_.control};
-  join::JoinBuildState state(probe.build, std::move(names), std::move(build_keys), std::move(options), devices);
+  join::JoinBuildState state(probe.build, std::move(names), build_keys, std::move(options), devices);
   GARUDA_TRY_ASSIGN(spec.side, state.side_for(probe_fields, options_.control));
   build_bytes_ += state.host_bytes();
 
@@ -146,8 +145,8 @@ Result<void> Pipeline::probe(Probe const& probe, contract::DeviceSet& devices) {
   spec.probe_rows = parts.rows(other_side(build));
   bool const can_leave_out = !parts.gives_unmatched(other_side(build)) && !probe.nulls_equal;
   for (std::size_t k = 0; k < spec.keys.size() && can_leave_out && spec.misses == nullptr; ++k)
-    if (KeyFilter::is_for(probe.build.schema()[build_key_at[k]].type, probe_fields[k].type))
-      spec.misses = std::make_unique<MissFilter>(probe.build, build_key_at[k], spec.keys[k]);
+    if (KeyFilter::is_for(probe.build.schema()[build_keys[k]].type, probe_fields[k].type))
+      spec.misses = std::make_unique<MissFilter>(probe.build, build_keys[k], spec.keys[k]);
   spec.build_rows = parts.rows(build);
   spec.pairs = parts.pairs;
   spec.num_build_rows = static_cast<std::uint64_t>(probe.build.num_rows());

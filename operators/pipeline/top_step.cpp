@@ -2,13 +2,13 @@
 
 #include <algorithm>
 #include <array>
-#include <bit>
-#include <cstring>
 #include <string_view>
 #include <utility>
 
+#include "core/numbers/ordered_value.hpp"
 #include "core/numbers/wide_integer.hpp"
 #include "core/shortage.hpp"
+#include "core/variable_value.hpp"
 #include "expr/columns.hpp"
 
 namespace garuda::pipeline {
@@ -19,9 +19,7 @@ constexpr std::uint64_t kGreatest = std::numeric_limits<std::uint64_t>::max();
 /// A word for each value, which is not less than that of a value before it in the order of keys: values that differ may
 /// have one word.
 std::uint64_t word_of(std::uint64_t value) noexcept { return value; }
-std::uint64_t word_of(std::int64_t value) noexcept {
-  return static_cast<std::uint64_t>(value) ^ (std::uint64_t{1} << 63);
-}
+std::uint64_t word_of(std::int64_t value) noexcept { return ordered_signed(static_cast<std::uint64_t>(value)); }
 std::uint64_t word_of(std::uint8_t value) noexcept { return value; }
 std::uint64_t word_of(std::int32_t value) noexcept { return word_of(std::int64_t{value}); }
 std::uint64_t word_of(std::uint32_t value) noexcept { return value; }
@@ -29,18 +27,9 @@ std::uint64_t word_of(Int128 value) noexcept {
   using Limits = std::numeric_limits<std::int64_t>;
   return word_of(static_cast<std::int64_t>(std::clamp<Int128>(value, Limits::min(), Limits::max())));
 }
-std::uint64_t word_of(double value) noexcept {
-  if (value != value) return kGreatest;
-  auto const bits = std::bit_cast<std::uint64_t>(value + 0.0);  // -0.0 becomes 0.0
-  return (bits >> 63) != 0 ? ~bits : bits | (std::uint64_t{1} << 63);
-}
+std::uint64_t word_of(double value) noexcept { return ordered_from_bits(canonical_bits(value)); }
 std::uint64_t word_of(float value) noexcept { return word_of(static_cast<double>(value)); }
-std::uint64_t word_of(std::string_view value) noexcept {
-  std::uint64_t word = 0;
-  for (std::size_t i = 0; i < sizeof(word); ++i)
-    word = word << 8 | (i < value.size() ? static_cast<unsigned char>(value[i]) : 0U);
-  return word;
-}
+std::uint64_t word_of(std::string_view value) noexcept { return ordered_prefix(value); }
 
 /// Words in the order that is asked for. Of nulls they are the least or the greatest, which the nearest values share.
 void write_words(expr::Vector const& vector, std::size_t count, TopColumn column, std::uint64_t* to) {
