@@ -1,13 +1,9 @@
 #include "operators/group_by/partial_groups.hpp"
 
-#include <algorithm>
-#include <bit>
-#include <limits>
 #include <memory>
 #include <numeric>
 #include <utility>
 
-#include "core/type_rows.hpp"
 #include "garuda/arrow_abi.h"
 #include "garuda/group_states.hpp"
 #include "operators/group_by/group_by.hpp"
@@ -18,18 +14,6 @@
 
 namespace garuda::group_by {
 namespace {
-
-using F = AggregateFunction;
-
-/// Whether sums of such values, at most `most_rows` of them, stay within their result's type, so that they merge as
-/// what they are: 64 bits, or 38 digits, which 2^64 values of 18 digits do not fill.
-bool sums_fit(DataType const& values, std::uint64_t most_rows) {
-  constexpr std::int32_t kMostDigits = 18;
-  auto const& row = type_row(values.id);
-  if (row.family == TypeFamily::integer)
-    return row.width < 8 && std::bit_width(most_rows) + 8 * row.width <= std::numeric_limits<std::uint64_t>::digits;
-  return row.family == TypeFamily::decimal && row.width <= 16 && values.precision <= kMostDigits;
-}
 
 /// Chosen columns of batches [begin, end). Shares them.
 Table select(TableView table, std::vector<std::size_t> const& positions, std::size_t begin, std::size_t end) {
@@ -70,85 +54,24 @@ std::vector<std::uint64_t> group_of_each(TableView merged, std::uint64_t num_gro
 
 Result<PartialGroups> PartialGroups::create(Schema const& rows, GroupBySpec spec, std::uint64_t most_rows) {
   PartialGroups groups;
-  Table const none(rows, {});
-  GARUDA_TRY_ASSIGN(auto resolved, resolve::resolve_group_by(none.view(), spec));
-  groups.resolved_ = std::move(resolved.aggregates);
+  GARUDA_TRY_ASSIGN(groups.taken_, resolve::take_apart(rows, spec, most_rows));
   groups.rows_ = rows;
   groups.spec_ = std::move(spec);
-  groups.partial_.keys = groups.merged_.keys = groups.spec_.keys;
-  for (std::size_t a = 0; a < groups.spec_.aggregates.size(); ++a) groups.take_apart(a, most_rows);
-  std::set<std::string> names(groups.spec_.keys.begin(), groups.spec_.keys.end());
-  for (auto const& aggregate : groups.resolved_) names.insert(aggregate.name);
-  groups.number_ = "group number";
-  while (names.contains(groups.number_)) groups.number_ += '_';
-  if (groups.state_columns().empty()) return groups;
-  Aggregate numbers{F::min_n, groups.number_, groups.number_};
-  numbers.most = std::numeric_limits<std::int32_t>::max();
-  groups.merged_.aggregates.push_back(std::move(numbers));
   return groups;
-}
-
-void PartialGroups::add(Aggregate partial, std::optional<Aggregate> merged, StateColumn column) {
-  auto const& name = resolved_[column.aggregate].name;
-  partial.name = name;
-  partial_.aggregates.push_back(std::move(partial));
-  if (merged) {
-    merged->name = merged->column = name;
-    merged_.aggregates.push_back(*std::move(merged));
-  }
-  states_.push_back(column);
-}
-
-/// Divides an aggregate into that of a block and that of the partial groups of blocks.
-void PartialGroups::take_apart(std::size_t aggregate, std::uint64_t most_rows) {
-  auto const& wanted = spec_.aggregates[aggregate];
-  Aggregate const sum{F::sum, std::nullopt, std::nullopt};
-  switch (wanted.function) {
-    case F::count:
-      return add(wanted, sum, {false, aggregate});
-    case F::sum:
-      if (!sums_fit(resolved_[aggregate].input, most_rows)) break;
-      return add(wanted, sum, {false, aggregate});
-    case F::min:
-    case F::max:
-    case F::first:
-    case F::last:
-    case F::any:
-    case F::bool_and:
-    case F::bool_or:
-      return add(wanted, Aggregate{wanted.function, std::nullopt, std::nullopt}, {false, aggregate});
-    default:
-      break;
-  }
-  if (!resolve::has_exact_state(*resolved_[aggregate].row)) {
-    can_merge_ = false;
-    return;
-  }
-  auto partial = wanted;
-  partial.as_state = true;
-  add(std::move(partial), std::nullopt, {true, aggregate});
-}
-
-/// Positions, among the columns of partial groups, of those that have exact states.
-std::vector<std::size_t> PartialGroups::state_columns() const {
-  std::vector<std::size_t> positions;
-  for (std::size_t s = 0; s < states_.size(); ++s)
-    if (states_[s].has_states) positions.push_back(spec_.keys.size() + s);
-  return positions;
 }
 
 /// The states of `groups` that became one, by the lists of their numbers that `merged` has in its last column.
 Result<Table> PartialGroups::merged_states(TableView groups, TableView merged, Control const& control) const {
-  auto const states = select(groups, state_columns(), 0, groups.num_batches());
+  auto const states = select(groups, taken_.exact_columns(), 0, groups.num_batches());
   auto const group_of = group_of_each(merged, static_cast<std::uint64_t>(groups.num_rows()));
   return merge_states(states.view(), group_of, static_cast<std::uint64_t>(merged.num_rows()), control);
 }
 
 Result<std::uint64_t> PartialGroups::merge_weight(TableView groups) const {
   auto schema = groups.schema();
-  schema.push_back({number_, {TypeId::int64}, false});
+  schema.push_back({taken_.number, {TypeId::int64}, false});
   Table const none(std::move(schema), {});
-  GARUDA_TRY_ASSIGN(auto const row_bytes, resolve::group_row_bytes(none.view(), merged_));
+  GARUDA_TRY_ASSIGN(auto const row_bytes, resolve::group_row_bytes(none.view(), taken_.merged));
   // The merged groups are there beside those that they are made of.
   return materialize::bytes_of_rows(groups) + static_cast<std::uint64_t>(groups.num_rows()) * row_bytes;
 }
@@ -157,11 +80,11 @@ Result<Table> PartialGroups::merge(TableView groups, GroupByOptions const& optio
                                    contract::DeviceSet& devices) const {
   auto const numbers = std::make_shared<std::vector<std::int64_t>>(static_cast<std::size_t>(groups.num_rows()));
   std::iota(numbers->begin(), numbers->end(), std::int64_t{0});
-  auto const numbered = materialize::with_numbers(groups, number_, numbers);
-  GARUDA_TRY_ASSIGN(auto columns, resolve::resolve_group_by(numbered.view(), merged_));
-  GARUDA_TRY_ASSIGN(auto result, group_by({numbered.view(), merged_, std::move(columns), options, &devices}));
+  auto const numbered = materialize::with_numbers(groups, taken_.number, numbers);
+  GARUDA_TRY_ASSIGN(auto columns, resolve::resolve_group_by(numbered.view(), taken_.merged));
+  GARUDA_TRY_ASSIGN(auto result, group_by({numbered.view(), taken_.merged, std::move(columns), options, &devices}));
   GARUDA_TRY_ASSIGN(auto const merged, collect(*result));
-  auto const positions = state_columns();
+  auto const positions = taken_.exact_columns();
   std::optional<Table> states;
   if (!positions.empty()) {
     GARUDA_TRY_ASSIGN(states, merged_states(groups, merged.view(), options.control));
@@ -173,8 +96,8 @@ Result<Table> PartialGroups::merge(TableView groups, GroupByOptions const& optio
   for (auto const& from : merged.batches()) {
     Batch batch{
         from.num_rows, {from.columns.begin(), from.columns.begin() + static_cast<std::ptrdiff_t>(num_keys)}, {}};
-    for (std::size_t s = 0, kept = num_keys, exact = 0; s < states_.size(); ++s)
-      batch.columns.push_back(states_[s].has_states
+    for (std::size_t s = 0, kept = num_keys, exact = 0; s < taken_.states.size(); ++s)
+      batch.columns.push_back(taken_.states[s].is_exact
                                   ? slice(states->batches().front().columns[exact++], first, from.num_rows)
                                   : from.columns[kept++]);
     batch.owner = std::make_shared<JoinedOwners const>(
@@ -183,9 +106,9 @@ Result<Table> PartialGroups::merge(TableView groups, GroupByOptions const& optio
     first += from.num_rows;
   }
   for (std::size_t k = 0; k < num_keys; ++k) schema.push_back(merged.schema()[k]);
-  for (std::size_t s = 0, kept = num_keys, exact = 0; s < states_.size(); ++s) {
-    schema.push_back(states_[s].has_states ? states->schema()[exact++] : merged.schema()[kept++]);
-    schema.back().name = resolved_[states_[s].aggregate].name;
+  for (std::size_t s = 0, kept = num_keys, exact = 0; s < taken_.states.size(); ++s) {
+    schema.push_back(taken_.states[s].is_exact ? states->schema()[exact++] : merged.schema()[kept++]);
+    schema.back().name = taken_.resolved[taken_.states[s].aggregate].name;
   }
   return Table(std::move(schema), std::move(batches));
 }
@@ -193,14 +116,14 @@ Result<Table> PartialGroups::merge(TableView groups, GroupByOptions const& optio
 /// The values of the exact states in batch `b`, a column each.
 Result<Table> PartialGroups::values_of(TableView groups, std::size_t b, Control const& control) const {
   std::vector<Aggregate> aggregates;
-  for (auto const& state : states_)
-    if (state.has_states) {
+  for (auto const& state : taken_.states)
+    if (state.is_exact) {
       aggregates.push_back(spec_.aggregates[state.aggregate]);
-      aggregates.back().name = resolved_[state.aggregate].name;
+      aggregates.back().name = taken_.resolved[state.aggregate].name;
     }
   std::vector<std::size_t> of_keys(spec_.keys.size());
   std::iota(of_keys.begin(), of_keys.end(), 0);
-  auto const states = select(groups, state_columns(), b, b + 1);
+  auto const states = select(groups, taken_.exact_columns(), b, b + 1);
   auto const keys = select(groups, of_keys, b, b + 1);
   auto const named = of_keys.empty() ? std::nullopt : std::optional(keys.view());
   return resolve::values_of_states(states.view(), rows_, aggregates, named, control);
@@ -208,7 +131,7 @@ Result<Table> PartialGroups::values_of(TableView groups, std::size_t b, Control 
 
 Result<Table> PartialGroups::finish(TableView groups, Control const& control) const {
   auto const num_keys = spec_.keys.size();
-  bool const has_states = !state_columns().empty();
+  bool const has_states = !taken_.exact_columns().empty();
   auto schema = groups.schema();
   std::vector<Batch> batches;
   for (std::size_t b = 0; b < groups.num_batches(); ++b) {
@@ -217,8 +140,8 @@ Result<Table> PartialGroups::finish(TableView groups, Control const& control) co
     if (has_states) {
       GARUDA_TRY_ASSIGN(auto const values, values_of(groups, b, control));
       auto const& made = values.batches().front();
-      for (std::size_t s = 0, exact = 0; s < states_.size(); ++s) {
-        if (!states_[s].has_states) continue;
+      for (std::size_t s = 0, exact = 0; s < taken_.states.size(); ++s) {
+        if (!taken_.states[s].is_exact) continue;
         schema[num_keys + s] = values.schema()[exact];
         batch.columns[num_keys + s] = made.columns[exact++];
       }

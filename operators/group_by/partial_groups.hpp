@@ -4,16 +4,13 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <optional>
-#include <set>
-#include <string>
 #include <vector>
 
 #include "garuda/error.hpp"
 #include "garuda/group_by.hpp"
 #include "garuda/table.hpp"
 #include "operators/contract/device_set.hpp"
-#include "operators/resolve/group_by_columns.hpp"
+#include "operators/resolve/partial_spec.hpp"
 
 namespace garuda::group_by {
 
@@ -26,10 +23,10 @@ class PartialGroups {
   static Result<PartialGroups> create(Schema const& rows, GroupBySpec spec, std::uint64_t most_rows);
 
   /// Whether states merge: no aggregate keeps all values of a group, or needs rows of two columns.
-  bool can_merge() const noexcept { return can_merge_; }
+  bool can_merge() const noexcept { return taken_.unmergeable.empty() && taken_.masked.empty(); }
 
   /// The specification for a block of rows.
-  GroupBySpec const& spec() const noexcept { return partial_; }
+  GroupBySpec const& spec() const noexcept { return taken_.block; }
 
   /// Host memory that merging `groups` takes beside them, bytes. Errors: those of resolve_group_by.
   Result<std::uint64_t> merge_weight(TableView groups) const;
@@ -44,26 +41,12 @@ class PartialGroups {
   Result<Table> finish(TableView groups, Control const& control) const;
 
  private:
-  /// A column of partial groups, behind the keys.
-  struct StateColumn {
-    bool has_states = false;    ///< exact states, which are merged here
-    std::size_t aggregate = 0;  ///< whose it is
-  };
-
-  void take_apart(std::size_t aggregate, std::uint64_t most_rows);
-  void add(Aggregate partial, std::optional<Aggregate> merged, StateColumn column);
-  std::vector<std::size_t> state_columns() const;
   Result<Table> merged_states(TableView groups, TableView merged, Control const& control) const;
   Result<Table> values_of(TableView groups, std::size_t batch, Control const& control) const;
 
   GroupBySpec spec_;
-  GroupBySpec partial_;
-  GroupBySpec merged_;
   Schema rows_;
-  std::vector<resolve::ResolvedAggregate> resolved_;
-  std::vector<StateColumn> states_;
-  std::string number_;  ///< column of partial groups' own numbers, while they are merged
-  bool can_merge_ = true;
+  resolve::PartialSpec taken_;
 };
 
 }  // namespace garuda::group_by

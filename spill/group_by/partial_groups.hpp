@@ -5,16 +5,13 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
-#include <optional>
-#include <set>
-#include <string>
 #include <vector>
 
 #include "garuda/engine.hpp"
 #include "garuda/error.hpp"
 #include "garuda/group_by.hpp"
 #include "io/arrow_bridge.hpp"
-#include "operators/resolve/exact_state.hpp"
+#include "operators/resolve/partial_spec.hpp"
 #include "spill/part_runs.hpp"
 
 namespace garuda::spill {
@@ -34,12 +31,12 @@ class PartialGroups {
                                       std::uint64_t most_rows);
 
   /// Positions of aggregates whose state is all values of a group: they are left out here.
-  std::vector<std::size_t> const& unmergeable() const noexcept { return unmergeable_; }
+  std::vector<std::size_t> const& unmergeable() const noexcept { return taken_.unmergeable; }
   /// The aggregate as it was asked for, with the name of its column.
   Aggregate aggregate(std::size_t position) const;
 
   /// The specification for a block of rows.
-  GroupBySpec const& spec() const noexcept { return partial_; }
+  GroupBySpec const& spec() const noexcept { return taken_.block; }
 
   /// Makes a table of rows of `rows`, with the columns that `spec()` wants beside them. Errors: those of io::to_table.
   Result<Table> table_of(io::ArrowBatches rows) const;
@@ -64,27 +61,9 @@ class PartialGroups {
                        std::vector<std::shared_ptr<arrow::Array>> const& values = {}) const;
 
  private:
-  /// A copy of the column at `position` with a null wherever that at `by` has one.
-  struct MaskedColumn {
-    int position = 0;
-    int by = 0;
-    std::string name;
-  };
-  /// A column of partial groups, behind the keys.
-  struct StateColumn {
-    bool has_states = false;    ///< exact states, which are merged here
-    std::size_t aggregate = 0;  ///< whose it is
-    bool is_result = false;     ///< finished, the aggregate's value
-  };
-
   PartialGroups(std::shared_ptr<arrow::Schema> rows, GroupBySpec spec)
       : rows_(std::move(rows)), spec_(std::move(spec)) {}
 
-  Result<void> resolve();
-  void take_apart(std::size_t aggregate, std::uint64_t most_rows);
-  std::string free_name(std::string name);
-  void add_state(std::string const& name, Aggregate partial, std::optional<Aggregate> merged, StateColumn column);
-  std::string mask(std::string const& column, std::string const& by);
   Result<std::shared_ptr<arrow::RecordBatch>> states_of(arrow::RecordBatch const& groups) const;
   Result<std::shared_ptr<arrow::RecordBatch>> merged_states(arrow::RecordBatch const& groups,
                                                             io::ArrowBatches const& merged,
@@ -95,15 +74,8 @@ class PartialGroups {
 
   std::shared_ptr<arrow::Schema> rows_;
   GroupBySpec spec_;
-  GroupBySpec partial_;
-  GroupBySpec merged_;
-  std::vector<MaskedColumn> masked_;
-  std::vector<StateColumn> states_;
-  std::vector<resolve::ResolvedAggregate> resolved_;  ///< of spec_
-  Schema row_schema_;                                 ///< of the table's rows
-  std::vector<std::size_t> unmergeable_;
-  std::string group_number_;     ///< column of partial groups' own numbers, while they are merged
-  std::set<std::string> names_;  ///< of columns, so far
+  Schema row_schema_;  ///< of the table's rows
+  resolve::PartialSpec taken_;
 };
 
 }  // namespace garuda::spill
