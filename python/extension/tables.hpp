@@ -65,7 +65,7 @@ struct Origin {
 inline constexpr std::int64_t kSmallRows = std::int64_t{1} << 16;
 inline constexpr std::int64_t kSmallPairs = std::int64_t{1} << 22;
 
-/// What is known of a table that was read as its files store it, see ScannedTable.
+/// The fields, and the share of its files, of a table that was read as its files store it (ScannedTable).
 struct StoredColumns {
   Schema fields;
   FilesRead files;

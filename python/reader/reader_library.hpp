@@ -18,7 +18,7 @@ struct ReadFiles {
   FilesRead files;
 };
 
-/// What the library gives: functions of the same sources as those of the extension that loads it.
+/// The functions of the library. It is made of the same sources as the extension that loads it.
 struct ReaderLibrary {
   char const* version;  ///< of garuda
   /// Reads as io::read_table does, strings as codes and decimals in few bits where the files have them so. Freed memory

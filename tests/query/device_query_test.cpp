@@ -34,7 +34,7 @@ class DeviceQueries : public testing::EngineTest {
     return all;
   }
 
-  /// What a query gives: its rows, with their bits, or its error.
+  /// The rows of a query, with their bits, or its error.
   struct Outcome {
     Rows rows;
     std::string error;

@@ -11,7 +11,7 @@
 
 namespace garuda::compute {
 
-/// What rows have left to be said, once the passes have run.
+/// The findings of a pass, known once it has run.
 struct ExpressionState {
   bool has_failed = false;    ///< a row has no value, and asks for one
   bool is_unsettled = false;  ///< a row has values that the steps do not compute

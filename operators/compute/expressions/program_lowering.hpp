@@ -62,7 +62,7 @@ class ProgramLowering {
   Result<std::uint32_t> power_of_ten_constant(std::int32_t exponent);
   void release_after(std::size_t step);
 
-  /// What the result of a step has to fit.
+  /// Writes into a step the range that its result has to fit.
   static void set_fit(expr::Step const& step, expr::StepDetail const* detail, EmittedStep& emitted);
 
   Result<void> lower(expr::Step const& step);

@@ -45,7 +45,7 @@ struct HeldRows {
 /// Runs operators on one device. An operator whose inputs run on the host, too, has their rows uploaded.
 class DeviceQuery {
  public:
-  /// What an operator on the host gives.
+  /// Runs an operator on the host.
   using RunOnHost = std::function<Result<HostRows>(Bound const&)>;
 
   /// The device that the options name for queries, or that tables of the query live on; nullptr: the query runs on the
