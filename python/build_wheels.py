@@ -1,9 +1,10 @@
 """Builds wheels on the library in build/wheel/prefix and tries each in a bare environment (`./dev wheel`).
 
-    python python/build_wheels.py [--plugin FILE] [--all | PYTHON...]
+    python python/build_wheels.py --reader FILE [--plugin FILE] [--all | PYTHON...]
 
 Below 3.12 a version has a wheel of its own; from there on one serves all, built by the oldest that is there. --all takes
-every supported version that the machine has, or that can be unpacked from Debian's other suites.
+every supported version that the machine has, or that can be unpacked from Debian's other suites. --reader is the reader
+of Parquet files, which wheels carry whose versions can have the pyarrow that it is linked against.
 """
 
 from __future__ import annotations
@@ -29,11 +30,14 @@ DIST = ROOT / "build/dist"
 REQUIREMENTS = ROOT / "python/requirements-wheel.txt"
 ICD_FOLDER = pathlib.Path("/usr/share/vulkan/icd.d")
 LIMIT_MB = 25.0  # of a wheel without CUDA
+LEFT_OUT = "-"
 
 Version = tuple[int, int]
 OLDEST: Version = (3, 9)  # pyproject.toml: requires-python
 STABLE: Version = (3, 12)  # pyproject.toml: wheel.py-api
 NEWEST: Version = (3, 15)
+READING: Version = (3, 11)  # pyproject.toml: the oldest with the pyarrow that the reader needs
+ARROW = ("libarrow.so.*", "libparquet.so.*")  # the user's pyarrow brings these
 
 
 class Wheel(NamedTuple):
@@ -155,7 +159,12 @@ def tools() -> pathlib.Path:
     return folder / "bin"
 
 
-def build(wheel: Wheel, python: str, plugin: str) -> pathlib.Path:
+def libraries_of(wheel: Wheel, reader: str, plugin: str) -> list[str]:
+    """The libraries that lie beside the extension."""
+    return [*([reader] if wheel.builder >= READING else []), *([plugin] if plugin else [])]
+
+
+def build(wheel: Wheel, python: str, libraries: list[str]) -> pathlib.Path:
     """The wheel as others can install it, in build/dist."""
     work = WORK / wheel.tag
     shutil.rmtree(work, ignore_errors=True)
@@ -163,10 +172,10 @@ def build(wheel: Wheel, python: str, plugin: str) -> pathlib.Path:
     run(programs / "pip", "install", "build")
     run(programs / "python", "-m", "build", "--wheel", "--outdir", work, "-C", "cmake.source-dir=python",
         "-C", f"build-dir={work}/build", "-C", f"cmake.define.CMAKE_PREFIX_PATH={WORK}/prefix",
-        "-C", f"cmake.define.GARUDA_PACKAGE_PLUGIN={plugin}", cwd=ROOT)  # fmt: skip
+        "-C", f"cmake.define.GARUDA_PACKAGE_PLUGIN={';'.join(libraries)}", cwd=ROOT)  # fmt: skip
     # Libraries that are older elsewhere go into the wheel; its name says which systems are new enough for the rest.
     repaired = work / "repaired"
-    run(tools() / "auditwheel", "repair", "--wheel-dir", repaired, *work.glob("*.whl"),
+    run(tools() / "auditwheel", "repair", *(f"--exclude={name}" for name in ARROW), "--wheel-dir", repaired, *work.glob("*.whl"),
         env={**os.environ, "PATH": f"{tools()}:{os.environ['PATH']}"})  # fmt: skip
     (made,) = repaired.glob("*.whl")
     if f"-{wheel.tag}-" not in made.name:
@@ -189,10 +198,12 @@ class Try:
     megabytes: float
     cpu: str
     lavapipe: str
+    parquet: str
 
     def problems(self, limit_mb: float | None) -> list[str]:
         about = f"{self.wheel} in Python {text_of(self.version)}"
-        found = [f"{about}, {name}: {said}" for name, said in (("cpu", self.cpu), ("lavapipe", self.lavapipe)) if said != "yes"]
+        outcomes = {"cpu": self.cpu, "lavapipe": self.lavapipe, "parquet": self.parquet}
+        found = [f"{about}, {name}: {said}" for name, said in outcomes.items() if said not in ("yes", LEFT_OUT)]
         if limit_mb is not None and self.megabytes > limit_mb:
             found.append(f"{about}: more than {limit_mb:g} MB: {self.megabytes:.1f}")
         return found
@@ -210,22 +221,44 @@ def try_wheel(wheel: pathlib.Path, version: Version, python: str, plugin: str) -
     folder = WORK / "bare" / text_of(version)
     programs = make_environment(python, folder)
     run(programs / "pip", "install", "--no-index", "--no-deps", wheel)
-    environment = {"PATH": str(programs), "HOME": str(folder), "VK_DRIVER_FILES": str(lavapipe_icd()), "GARUDA_CALIBRATION": "off"}
     options = ["--plugin"] if plugin else []
+    said = json.loads(try_installed(programs, *options))
+    parquet = try_parquet(wheel, version, programs)
+    return Try(version, wheel.name, wheel.stat().st_size / 1e6, said["cpu"], said["lavapipe"], parquet)
+
+
+def try_installed(programs: pathlib.Path, *options: str) -> str:
+    folder = programs.parent
+    environment = {"PATH": str(programs), "HOME": str(folder), "VK_DRIVER_FILES": str(lavapipe_icd()), "GARUDA_CALIBRATION": "off"}
     # -I: the package that is installed, not the sources beside the script.
-    said = run(programs / "python", "-I", ROOT / "python/try_installed.py", *options, cwd=folder, env=environment)
-    return Try(version, wheel.name, wheel.stat().st_size / 1e6, **json.loads(said))
+    return run(programs / "python", "-I", ROOT / "python/try_installed.py", *options, cwd=folder, env=environment)
+
+
+def try_parquet(wheel: pathlib.Path, version: Version, programs: pathlib.Path) -> str:
+    """A query over a Parquet file once the wheel's extra `sql` is installed, too. It is left out for versions that the
+    reader is not made for, and for those that DataFusion or pyarrow have no wheels for yet."""
+    if version < READING:
+        return LEFT_OUT
+    try:
+        run(programs / "pip", "install", "--only-binary", ":all:", f"{wheel}[sql]")
+    except RuntimeError as error:
+        if "No matching distribution found" not in str(error):
+            raise
+        print(f"Python {text_of(version)}: no query over a file, for pip finds not all of garuda[sql]", flush=True)
+        return LEFT_OUT
+    return str(json.loads(try_installed(programs, "--parquet"))["parquet"])
 
 
 def table(tries: list[Try]) -> str:
-    rows = [("Python", "wheel", "MB", "cpu", "lavapipe")]
-    rows += [(text_of(it.version), it.wheel, f"{it.megabytes:.1f}", it.cpu, it.lavapipe) for it in tries]
+    rows = [("Python", "wheel", "MB", "cpu", "lavapipe", "parquet")]
+    rows += [(text_of(it.version), it.wheel, f"{it.megabytes:.1f}", it.cpu, it.lavapipe, it.parquet) for it in tries]
     widths = [max(map(len, column)) for column in zip(*rows)]
     return "\n".join("  ".join(cell.ljust(width) for cell, width in zip(row, widths)).rstrip() for row in rows)
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(prog="./dev wheel")
+    parser.add_argument("--reader", required=True)
     parser.add_argument("--plugin", default="")
     parser.add_argument("--all", action="store_true")
     parser.add_argument("pythons", nargs="*", metavar="PYTHON")
@@ -235,7 +268,7 @@ def main() -> int:
     pythons = all_pythons() if arguments.all else named_pythons(arguments.pythons or [sys.executable])
     tries: list[Try] = []
     for wheel in wheels_for(pythons):
-        made = build(wheel, pythons[wheel.builder], arguments.plugin)
+        made = build(wheel, pythons[wheel.builder], libraries_of(wheel, arguments.reader, arguments.plugin))
         print(f"built by {text_of(wheel.builder)}: {made.relative_to(ROOT)}", flush=True)
         tries += [try_wheel(made, user, pythons[user], arguments.plugin) for user in wheel.users]
     print(table(tries))

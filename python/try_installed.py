@@ -1,13 +1,16 @@
 """Runs the quickstart in an environment with nothing but the wheel, on the CPU and on lavapipe, against its answers.
 
-    python try_installed.py [--plugin]
+    python try_installed.py [--plugin | --parquet]
 
 Prints JSON: for "cpu" and "lavapipe" "yes", or what went wrong. --plugin: the CUDA plug-in has to be there, too.
+--parquet: the environment has the wheel with its extra `sql`, and "parquet" says whether a query reads a file by the
+reader that the wheel carries.
 """
 
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import sys
 from importlib.metadata import distributions
@@ -39,6 +42,20 @@ def on_lavapipe() -> None:
         quickstart(path=path, device=number)
 
 
+def query_of_a_file() -> None:
+    import pyarrow.parquet
+
+    file = os.path.abspath("orders.parquet")
+    pyarrow.parquet.write_table(pyarrow.table(ORDERS), file, row_group_size=2)
+    table = garuda.sql(f"select name, sum(price) as total from '{file}' join c on customer = number where id > 2 group by name", c=CUSTOMERS)  # fmt: skip
+    if table.to_pydict() != {"name": ["Ada"], "total": [8.0]}:
+        raise AssertionError(f"{table.to_pydict()}")
+    if reason := garuda._core.reader_failure():
+        raise AssertionError(f"the reader of Parquet files is not there: {reason}")
+    if "1 of 2 row groups" not in str(table.plan):
+        raise AssertionError(f"the reader of Parquet files was not asked:\n{table.plan}")
+
+
 def outcome(part: Callable[[], None]) -> str:
     try:
         part()
@@ -59,10 +76,13 @@ def find_plugin() -> None:
 def main() -> None:
     names = {(found.metadata["Name"] or "").lower().replace("_", "-") for found in distributions()}
     installed = names - {"pip", "setuptools", "pkg-resources"}  # what a new environment has itself
-    if installed != {"garuda"}:
-        raise SystemExit(f"not a bare environment: {', '.join(sorted(installed))}")
     if compilers := [name for name in COMPILERS if shutil.which(name)]:
         raise SystemExit(f"not a bare environment, compilers are found: {', '.join(compilers)}")
+    if "--parquet" in sys.argv[1:]:
+        print(json.dumps({"parquet": outcome(query_of_a_file)}))
+        return
+    if installed != {"garuda"}:
+        raise SystemExit(f"not a bare environment: {', '.join(sorted(installed))}")
     if "--plugin" in sys.argv[1:]:
         find_plugin()
     print(json.dumps({"cpu": outcome(lambda: quickstart(path="cpu")), "lavapipe": outcome(on_lavapipe)}))

@@ -129,9 +129,19 @@ class Scan:
     def _read_stored(self, columns: list[str], rows: _core.RowTest, settings: _core.Settings) -> _core.Table:
         """Rows that may pass a test, for the query that it is of: Parquet files by garuda's reader, as they store their
         values, where it fits this pyarrow and the files have one schema; others, and all of their rows, by pyarrow."""
-        if self.format == "parquet" and self._has_one_schema() and _core.reader_failure() is None:
+        failure = self._reader_failure()
+        if failure is None:
             return _core.read_files(self.paths, columns, rows, settings.threads, settings.is_limited)
+        import logging
+
+        logging.getLogger("garuda").info("%s is read by pyarrow: %s", self.paths[0], failure)
         return table_of(self.paths[0], self._garuda_read(columns))._held
+
+    def _reader_failure(self) -> Optional[str]:
+        """Why garuda's reader does not read the files; None: it does."""
+        if self.format != "parquet":
+            return "garuda's reader is for Parquet"
+        return _core.reader_failure() if self._has_one_schema() else "the files have several schemas"
 
     def _has_one_schema(self) -> bool:
         if len(self.paths) == 1:

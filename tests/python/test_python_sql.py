@@ -243,8 +243,9 @@ def test_tables_come_by_name(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyP
 
 @pytest.mark.parametrize("by_pyarrow", [False, True])
 def test_files_are_read_by_their_columns(
-    by_pyarrow: bool, tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch
+    by_pyarrow: bool, tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
+    caplog.set_level("INFO", logger="garuda")
     path = tmp_path / "wide.parquet"
     rows = {"a": [1, 2, None], "b": [4, 5, 6], "c": ["x", "y", "z"], "d, e": [7, 8, 9]}
     polars.DataFrame(rows).write_parquet(path)
@@ -259,6 +260,7 @@ def test_files_are_read_by_their_columns(
     assert garuda.sql(f"select c from '{path}' where b not in (select a from t where a = 4)", t={"a": [4]}).num_rows == 2
     assert read[:3] == [["a", "b"], ["a"], list(rows)]
     assert {"b", "c"} <= set(read[3])
+    assert set(caplog.messages) == ({f"{path} is read by pyarrow: it is not there"} if by_pyarrow else set())
 
 
 def test_engines_have_options_of_their_own() -> None:

@@ -56,20 +56,30 @@ def test_an_interpreter_that_is_not_there_is_an_error(tmp_path: pathlib.Path) ->
 
 
 def test_large_wheels_and_failed_runs_are_problems() -> None:
-    assert Try((3, 13), NAME, 24.9, "yes", "yes").problems(25) == []
-    assert Try((3, 13), NAME, 60.0, "yes", "yes").problems(None) == []
-    large, failed = Try((3, 13), NAME, 25.1, "yes", "no: a reason").problems(25)[::-1]
+    assert Try((3, 13), NAME, 24.9, "yes", "yes", "yes").problems(25) == []
+    assert Try((3, 13), NAME, 60.0, "yes", "yes", "-").problems(None) == []
+    large, unread, failed = Try((3, 13), NAME, 25.1, "yes", "no: a reason", "no: another").problems(25)[::-1]
     assert large == f"{NAME} in Python 3.13: more than 25 MB: 25.1"
     assert failed == f"{NAME} in Python 3.13, lavapipe: no: a reason"
+    assert unread == f"{NAME} in Python 3.13, parquet: no: another"
 
 
 def test_the_table_has_a_line_a_version() -> None:
-    lines = build_wheels.table([Try((3, 13), NAME, 3.31, "yes", "yes"), Try((3, 14), NAME, 3.31, "yes", "no")]).splitlines()
-    assert [line.split() for line in lines] == [
-        ["Python", "wheel", "MB", "cpu", "lavapipe"],
-        ["3.13", NAME, "3.3", "yes", "yes"],
-        ["3.14", NAME, "3.3", "yes", "no"],
+    tries = [Try((3, 13), NAME, 3.31, "yes", "yes", "yes"), Try((3, 14), NAME, 3.31, "yes", "no", "-")]
+    assert [line.split() for line in build_wheels.table(tries).splitlines()] == [
+        ["Python", "wheel", "MB", "cpu", "lavapipe", "parquet"],
+        ["3.13", NAME, "3.3", "yes", "yes", "yes"],
+        ["3.14", NAME, "3.3", "yes", "no", "-"],
     ]
+
+
+def test_wheels_carry_the_reader_where_its_pyarrow_is() -> None:
+    old, new = build_wheels.wheels_for([(3, 10), (3, 13)])
+    assert build_wheels.libraries_of(old, "reader.so", "") == []
+    assert build_wheels.libraries_of(old, "reader.so", "cuda.so") == ["cuda.so"]
+    assert build_wheels.libraries_of(new, "reader.so", "cuda.so") == ["reader.so", "cuda.so"]
+    text = (ROOT / "pyproject.toml").read_text()
+    assert f"pyarrow>=26; python_version >= '{build_wheels.text_of(build_wheels.READING)}'" in text
 
 
 def test_the_c_library_says_its_version(tmp_path: pathlib.Path) -> None:
