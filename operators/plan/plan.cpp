@@ -32,9 +32,16 @@ std::string tree_of(Plan const& plan, std::size_t depth = 0) {
     text += fmt::format("; about {:.0f} rows", plan.estimated_rows);
   if (plan.estimated_ns > 0)
     text += fmt::format(", {}{}", plan.rows ? "estimated " : "", milliseconds(plan.estimated_ns));
+  if (depth > 0 && !plan.reason.empty()) text += fmt::format("; {}", plan.reason);  // the root has lines of its own
   text += '\n';
   for (auto const& input : plan.inputs) text += tree_of(input, depth + 1);
   return text;
+}
+
+nlohmann::ordered_json json_of(std::vector<std::pair<std::string, std::string>> const& details) {
+  auto json = nlohmann::ordered_json::object();
+  for (auto const& [name, value] : details) json[name] = value;
+  return json;
 }
 
 nlohmann::ordered_json json_tree_of(Plan const& plan) {
@@ -49,6 +56,9 @@ nlohmann::ordered_json json_tree_of(Plan const& plan) {
     json["rows"] = *plan.rows;
     json["ns"] = plan.ns;
   }
+  if (!plan.reason.empty()) json["reason"] = plan.reason;
+  if (!plan.details.empty()) json["details"] = json_of(plan.details);
+  if (!plan.notes.empty()) json["notes"] = plan.notes;
   json["inputs"] = nlohmann::ordered_json::array();
   for (auto const& input : plan.inputs) json["inputs"].push_back(json_tree_of(input));
   return json;
@@ -111,8 +121,6 @@ std::string to_json(Plan const& plan) {
                           {"reason", candidate.reason},
                           {"phases", phases}});
   }
-  nlohmann::ordered_json details = nlohmann::ordered_json::object();
-  for (auto const& [name, value] : plan.details) details[name] = value;
   nlohmann::ordered_json const json{{"path", to_string(plan.path)},
                                     {"device", plan.device},
                                     {"driver", plan.driver},
@@ -130,7 +138,7 @@ std::string to_json(Plan const& plan) {
                                     {"estimated_ns", plan.estimated_ns},
                                     {"tree", json_tree_of(plan)},
                                     {"candidates", candidates},
-                                    {"details", details},
+                                    {"details", json_of(plan.details)},
                                     {"notes", plan.notes}};
   return text_of(json);
 }

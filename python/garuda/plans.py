@@ -32,6 +32,8 @@ def _row_html(depth: int, operator: Mapping[str, Any], longest_ns: float) -> str
     ns = operator.get("ns", 0) if ran else operator.get("estimated_ns", 0)
     about = "" if ran or not rows else "about "
     work = html.escape(operator.get("strategy", ""))
+    remarks = [operator.get("reason", ""), *map(": ".join, operator.get("details", {}).items()), *operator.get("notes", [])]
+    work += "".join(f"<br><small>{html.escape(remark)}</small>" for remark in remarks if remark)
     where = html.escape(" on ".join(dict.fromkeys(filter(None, (operator.get("path", ""), operator.get("device", ""))))))
     bar = f'<div class="bar" style="width: {100 * ns / longest_ns:.1f}%"></div>' if ns else ""
     return (

@@ -355,3 +355,31 @@ def test_tables_on_a_device() -> None:
         wanted = garuda.sql(query, t=rows, path="cpu").to_arrow()
         assert engine.sql(query, t=there).to_arrow() == wanted
         assert garuda.Engine(path="cpu").sql(query, t=there).to_arrow() == wanted
+
+
+def nodes(tree: dict[str, Any]) -> list[dict[str, Any]]:
+    return [tree, *(node for below in tree["inputs"] for node in nodes(below))]
+
+
+def test_nodes_say_why_they_run_on_the_host() -> None:
+    from package import LAVAPIPE
+
+    if LAVAPIPE is None:
+        pytest.skip("lavapipe is not installed")
+    engine = garuda.Engine(device=0, path="compute")
+    plan = engine.sql("select k + 1 as z, v from t where v > 1 order by z limit 2", t={"k": [3, 1, 2], "v": [1.5, 2.5, 3.5]}).plan
+    assert plan is not None
+    tree = nodes(plan.to_dict()["tree"])
+    (sort,) = (node for node in tree if node["operator"] == "sort")
+    assert sort["device"] == "host" and sort["reason"] == "the host sorts, numbers, cuts and appends rows"
+    assert any("reason" not in node and node["device"] != "host" for node in tree)
+    assert sort["reason"] in str(plan) and f"<small>{sort['reason']}</small>" in plan._repr_html_()
+
+
+def test_nodes_say_what_they_spilled() -> None:
+    numbers = {"k": [i * 7919 % 30_011 for i in range(60_000)], "v": list(range(60_000))}
+    query = "select n, count(*) as m from (select k, count(*) as n from t group by k) group by n order by n"
+    table = garuda.sql(query, t=numbers, path="cpu", memory_limit=200_000)
+    assert table.plan is not None and table.stats is not None
+    spilled = [node["details"]["spilled"] for node in nodes(table.plan.to_dict()["tree"]) if "spilled" in node.get("details", {})]
+    assert spilled and sum(int(text.split()[0]) for text in spilled) == table.stats["counters"]["spilled_bytes"]
