@@ -1,0 +1,182 @@
+#include "keys/stable_words.hpp"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "core/load.hpp"
+#include "core/type_rows.hpp"
+#include "core/variable_value.hpp"
+#include "keys/codes/key_column.hpp"
+#include "keys/codes/padded_bytes.hpp"
+#include "keys/key_layout.hpp"
+#include "keys/numbering/mix.hpp"
+
+namespace garuda::keys {
+namespace {
+
+/// The word of a null key of a type of fewer than 64 bits: no code of such a type is this one.
+constexpr std::uint64_t kNullWord = std::uint64_t{1} << 62;
+/// Marks in the second word of bytes, above their length.
+constexpr std::uint64_t kNullBytes = std::uint64_t{1} << 63;
+constexpr std::uint64_t kLongBytes = std::uint64_t{1} << 62;
+constexpr std::size_t kShortBytes = kInlineViewBytes;
+
+/// The bits of a view's words that its value has, by its length.
+struct PresentBits {
+  std::uint64_t low = 0;
+  std::uint32_t high = 0;
+};
+
+constexpr auto kPresentBits = [] {
+  std::array<PresentBits, kShortBytes + 1> bits{};
+  for (std::size_t length = 0; length <= kShortBytes; ++length) {
+    bits[length].low = length >= 8 ? ~std::uint64_t{0} : (std::uint64_t{1} << (8 * length)) - 1;
+    bits[length].high = length <= 8    ? 0
+                        : length == 12 ? ~std::uint32_t{0}
+                                       : (std::uint32_t{1} << (8 * (length - 8))) - 1;
+  }
+  return bits;
+}();
+
+bool has_room_for_nulls(DataType const& type) noexcept {
+  return has_bytes(type) || type_row(type.id).width < 8 || type.id == TypeId::boolean;
+}
+
+std::size_t words_of(DataType const& type) noexcept { return has_bytes(type) || type_row(type.id).width == 16 ? 2 : 1; }
+
+}  // namespace
+
+std::uint64_t GrowingDictionary::number_of(std::string_view value) {
+  if (2 * ends_.size() >= entries_.size()) grow();
+  auto const hash = hash_bytes(value);
+  for (auto at = hash & (entries_.size() - 1);; at = (at + 1) & (entries_.size() - 1)) {
+    auto& entry = entries_[at];
+    if (entry.number == 0) {
+      auto const begin = bytes_.size();
+      bytes_.append(value);
+      begins_.push_back(begin);
+      ends_.push_back(bytes_.size());
+      entry = {hash, ends_.size()};
+      return entry.number - 1;
+    }
+    auto const number = entry.number - 1;
+    if (entry.hash == hash &&
+        std::string_view(bytes_).substr(begins_[number], ends_[number] - begins_[number]) == value)
+      return number;
+  }
+}
+
+void GrowingDictionary::grow() {
+  auto const old = std::exchange(entries_, std::vector<Entry>(std::max<std::size_t>(2 * entries_.size(), 64)));
+  for (auto const& entry : old) {
+    if (entry.number == 0) continue;
+    auto at = entry.hash & (entries_.size() - 1);
+    while (entries_[at].number != 0) at = (at + 1) & (entries_.size() - 1);
+    entries_[at] = entry;
+  }
+}
+
+bool StableWords::can_write(DataType const& type) noexcept { return has_bytes(type) || has_codes(type); }
+
+StableWords::StableWords(std::span<DataType const> types) : long_values_(types.size()) {
+  GARUDA_EXPECTS(types.size() <= kMostColumns);
+  for (auto const& type : types) {
+    GARUDA_EXPECTS(can_write(type));
+    places_.push_back({num_words_, words_of(type)});
+    num_words_ += places_.back().count;
+    has_null_word_ = has_null_word_ || !has_room_for_nulls(type);
+  }
+  null_word_ = num_words_;
+  if (has_null_word_) ++num_words_;
+  words_.resize(num_words_);
+  pointers_.resize(num_words_);
+}
+
+Result<void> StableWords::write(TableView table, std::span<std::size_t const> columns) {
+  auto const rows = static_cast<std::size_t>(table.num_rows());
+  for (auto& column : words_) column.resize(rows);
+  if (has_null_word_) std::fill_n(word(null_word_), rows, std::uint64_t{0});
+  auto const blocks = cut_row_blocks(table);
+  for (std::size_t k = 0; k < columns.size(); ++k) {
+    auto const& type = table.schema()[columns[k]].type;
+    GARUDA_TRY_ASSIGN(auto column, open_key_column(table, columns[k], type, {}));
+    if (has_bytes(type)) {
+      std::uint64_t first_row = 0;
+      for (auto const& array : column.arrays) {
+        if (is_view(type))
+          write_views(array, places_[k], first_row);
+        else
+          write_bytes(array, type, places_[k], first_row);
+        first_row += static_cast<std::uint64_t>(array.length);
+      }
+      continue;
+    }
+    AttributeReader const reader(std::move(column), type);
+    for (auto const& block : blocks) write_codes(block, reader, places_[k], k);
+  }
+  std::vector<std::uint64_t*> written;
+  for (std::size_t w = 0; w < num_words_; ++w) {
+    written.push_back(word(w));
+    pointers_[w] = word(w);
+  }
+  fold_words(written, rows);
+  return {};
+}
+
+void StableWords::write_views(ArrayView const& array, Place const& place, std::uint64_t first_row) {
+  auto* const low = word(place.first) + first_row;
+  auto* const high = word(place.first + 1) + first_row;
+  auto& long_values = long_values_[static_cast<std::size_t>(&place - places_.data())];
+  auto const* const views = static_cast<std::byte const*>(array.values);
+  for (std::int64_t i = 0; i < array.length; ++i) {
+    auto const* const view = views + (array.offset + i) * static_cast<std::int64_t>(sizeof(ValueView));
+    auto const length = load<std::uint32_t>(view, 0);
+    if (array.is_null(i)) [[unlikely]] {
+      low[i] = 0;
+      high[i] = kNullBytes;
+    } else if (length <= kShortBytes) {
+      auto const& present = kPresentBits[length];
+      low[i] = load<std::uint64_t>(view + 4, 0) & present.low;
+      high[i] = (load<std::uint32_t>(view + 12, 0) & present.high) | std::uint64_t{length} << 32;
+    } else {
+      low[i] = long_values.number_of(variable_value<ValueLayout::views>(array, array.offset + i));
+      high[i] = kLongBytes;
+    }
+  }
+}
+
+void StableWords::write_bytes(ArrayView const& array, DataType const& type, Place const& place,
+                              std::uint64_t first_row) {
+  auto* const low = word(place.first) + first_row;
+  auto* const high = word(place.first + 1) + first_row;
+  auto& long_values = long_values_[static_cast<std::size_t>(&place - places_.data())];
+  std::fill_n(low, array.length, std::uint64_t{0});
+  std::fill_n(high, array.length, kNullBytes);
+  for_each_bytes(array, type, 0, array.length, [&](std::int64_t i, std::string_view value) {
+    bool const is_short = value.size() <= kShortBytes;
+    low[i] = is_short ? leading_word(value) : long_values.number_of(value);
+    high[i] = is_short ? word_of(value, 1) | std::uint64_t{value.size()} << 32 : kLongBytes;
+  });
+}
+
+void StableWords::write_codes(RowBlock const& block, AttributeReader const& reader, Place const& place,
+                              std::size_t column) {
+  reader.read(block, codes_);
+  auto const rows = static_cast<std::size_t>(block.length);
+  auto* const low = word(place.first) + block.first_row;
+  std::copy_n(codes_.low.data(), rows, low);
+  if (place.count == 2) std::copy_n(codes_.high.data(), rows, word(place.first + 1) + block.first_row);
+  if (reader.num_nulls(block) == 0) return;
+  bool const has_room = has_room_for_nulls(reader.field().type);
+  auto* const nulls = has_room ? nullptr : word(null_word_) + block.first_row;
+  for (std::size_t i = 0; i < rows; ++i) {
+    if (codes_.valid[i] != 0) continue;
+    if (has_room)
+      low[i] = kNullWord;
+    else
+      nulls[i] |= std::uint64_t{1} << column;
+  }
+}
+
+}  // namespace garuda::keys

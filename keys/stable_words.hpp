@@ -1,0 +1,81 @@
+// Key columns as words that mean the same in every table of the same columns, whatever values the others have.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/buffer.hpp"
+#include "garuda/error.hpp"
+#include "garuda/table.hpp"
+#include "garuda/types.hpp"
+#include "keys/codes/attribute_reader.hpp"
+
+namespace garuda::keys {
+
+/// Numbers of values of bytes, in the order in which they first come. Throws std::bad_alloc.
+class GrowingDictionary {
+ public:
+  std::uint64_t number_of(std::string_view value);
+
+ private:
+  struct Entry {
+    std::uint64_t hash = 0;
+    std::uint64_t number = 0;  ///< of the value, plus one; 0: the entry is free
+  };
+
+  void grow();
+
+  std::vector<Entry> entries_;       ///< a power of two of them, at most half in use
+  std::vector<std::uint64_t> ends_;  ///< of each value among the bytes
+  std::vector<std::uint64_t> begins_;
+  std::string bytes_;
+};
+
+/// Words of the keys of tables that come one after the other: rows of any of them are equal when their words are. The
+/// first word is folded with a hash of the others, so that it tells nearly all rows apart. Nulls are keys. Used by one
+/// thread at a time. Throws std::bad_alloc.
+class StableWords {
+ public:
+  /// Whether values of the type have words of their own: not dictionaries and decimals of 256 bits.
+  static bool can_write(DataType const& type) noexcept;
+
+  static constexpr std::size_t kMostColumns = 64;  ///< of keys: each has a bit for its null
+
+  /// `types`: of the key columns; strings and binary may come in other forms. Requires: 1 to kMostColumns, can_write of
+  /// all.
+  explicit StableWords(std::span<DataType const> types);
+
+  /// Writes the words of all rows of a table, whose key columns are at `columns`. The table's strings need not outlive
+  /// the call. Errors: those of open_key_column.
+  Result<void> write(TableView table, std::span<std::size_t const> columns);
+
+  /// The words of the rows that were written last, word by word.
+  std::span<std::uint64_t const* const> words() const noexcept { return pointers_; }
+
+ private:
+  /// The words of a column: the first one, and how many there are.
+  struct Place {
+    std::size_t first = 0;
+    std::size_t count = 1;
+  };
+
+  void write_bytes(ArrayView const& array, DataType const& type, Place const& place, std::uint64_t first_row);
+  void write_views(ArrayView const& array, Place const& place, std::uint64_t first_row);
+  void write_codes(RowBlock const& block, AttributeReader const& reader, Place const& place, std::size_t column);
+  std::uint64_t* word(std::size_t i) noexcept { return words_[i].data(); }
+
+  std::vector<Place> places_;  ///< a key column each
+  std::size_t num_words_ = 0;
+  std::size_t null_word_ = 0;  ///< a bit for each null key of a type whose words have no room for nulls
+  bool has_null_word_ = false;
+  std::vector<UnsetVector<std::uint64_t>> words_;
+  std::vector<std::uint64_t const*> pointers_;
+  std::vector<GrowingDictionary> long_values_;  ///< a key column each
+  AttributeCodes codes_;
+};
+
+}  // namespace garuda::keys
