@@ -81,9 +81,9 @@ std::string_view variable_value(ArrayView const& array, std::int64_t at) noexcep
   } else {
     using Offset = std::conditional_t<kLayout == ValueLayout::offsets32, std::int32_t, std::int64_t>;
     auto const* const offsets = static_cast<Offset const*>(array.offsets) + at;
-    auto const length = static_cast<std::size_t>(offsets[1] - offsets[0]);
-    return length == 0 ? std::string_view()
-                       : std::string_view(static_cast<char const*>(array.values) + offsets[0], length);
+    // As a number: there may be no bytes to point to, and a branch on empty values is often guessed wrong.
+    auto const begin = reinterpret_cast<std::uintptr_t>(array.values) + static_cast<std::uintptr_t>(offsets[0]);
+    return {reinterpret_cast<char const*>(begin), static_cast<std::size_t>(offsets[1] - offsets[0])};
   }
 }
 
