@@ -278,6 +278,33 @@ class WholeGroupBy {
   virtual Result<GroupPart> part(std::size_t index) = 0;
 };
 
+/// Rows that a pipeline gives, with the words of their keys, which mean the same in all rows of a lane.
+struct KeyedRows {
+  std::uint64_t first = 0;  ///< of row 0: where it stands among all rows, whichever lane has them
+  std::uint64_t count = 0;
+  std::span<std::uint64_t const* const> words;  ///< the first tells nearly all keys apart; none: there are no keys
+  std::span<AggregateInput const> values;       ///< a request each
+};
+
+/// Groups that grow while rows come. Lanes have groups of their own, which are brought together at the end. Requires:
+/// no lists, no bytes, no sums of floats. Errors: out_of_memory, cancelled.
+class GrowingGroups {
+ public:
+  virtual ~GrowingGroups() = default;
+
+  /// Adds rows to the groups of a lane, which one thread uses at a time. `heads`: gets, behind what it has, the rows,
+  /// counted from 0, that new groups of the lane begin with, in the order of these groups.
+  virtual Result<void> add(std::size_t lane, KeyedRows const& rows, std::vector<std::int64_t>& heads) = 0;
+
+  /// Where the first row of each group of a lane stands among all rows.
+  virtual std::span<std::uint64_t const> first_rows(std::size_t lane) const = 0;
+
+  /// The states of `num_groups` groups, a request each: group_of[lane][g] is that which the lane's group g becomes part
+  /// of. Called once, last.
+  virtual Result<std::vector<AggregateState>> merge(std::span<std::vector<std::uint32_t> const> group_of,
+                                                    std::uint64_t num_groups) = 0;
+};
+
 /// Options of a whole group-by.
 struct WholeGroupByOptions {
   Grouping grouping = Grouping::direct;  ///< not `automatic`, not `slices`

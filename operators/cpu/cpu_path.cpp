@@ -3,6 +3,7 @@
 #include "operators/cpu/condition_join/condition_join.hpp"
 #include "operators/cpu/group_by/cpu_group_by.hpp"
 #include "operators/cpu/group_by/grouping_strategies.hpp"
+#include "operators/cpu/group_by/growing_groups.hpp"
 #include "operators/cpu/group_by/whole_group_by.hpp"
 #include "operators/cpu/join/cpu_join.hpp"
 #include "operators/cpu/join/join_strategies.hpp"
@@ -42,6 +43,7 @@ contract::PathRow const kCpuPath{
                  .open = [](contract::OpenDevice*,
                             contract::GroupByBackendOptions const& options) { return open_cpu_group_by(options); },
                  .whole_sizes = whole_sizes,
-                 .open_whole = open_cpu_whole_group_by}};
+                 .open_whole = open_cpu_whole_group_by,
+                 .open_growing = open_cpu_growing_groups}};
 
 }  // namespace garuda::cpu

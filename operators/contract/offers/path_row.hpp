@@ -73,6 +73,10 @@ struct GroupByRow {
   WholeSizes (*whole_sizes)(WholeTable const& table) = nullptr;
   Result<std::unique_ptr<WholeGroupBy>> (*open_whole)(WholeTable const& table,
                                                       WholeGroupByOptions const& options) = nullptr;
+  /// Opens groups that rows of a pipeline are added to. `requests`: a state column each. nullptr: the path takes tables
+  /// that are there.
+  Result<std::unique_ptr<GrowingGroups>> (*open_growing)(std::span<StateRequest const> requests,
+                                                         std::size_t lanes) = nullptr;
   /// Adds to the plan what of the slices is known before; nullptr: nothing.
   Result<void> (*describe)(GroupByShape const& shape, GroupByOffer const& offer, DeviceFacts const& facts,
                            Plan& plan) = nullptr;

@@ -92,6 +92,13 @@ void ColumnAccumulator::carry(std::uint32_t group, std::int64_t high) {
   high_[group] += high;
 }
 
+template <class Sum>
+void ColumnAccumulator::add_sum(Sum addend, std::uint32_t group) {
+  auto& total = sums<Sum>()[group];
+  if (__builtin_add_overflow(total, addend, &total)) [[unlikely]]
+    carry(group, is_negative(addend) ? -1 : 1);
+}
+
 template <class T>
 void ColumnAccumulator::add_values(contract::AggregateInput const& input, std::uint64_t first,
                                    std::span<std::uint32_t const> groups) {
@@ -120,6 +127,66 @@ void ColumnAccumulator::add_extremes(contract::AggregateInput const& input, std:
   auto& states = std::get<OrderedStates<Ordered>>(ordered_);
   if ((request_.states & contract::kMinState) != 0) find(states.minima.data(), less);
   if ((request_.states & contract::kMaxState) != 0) find(states.maxima.data(), greater);
+}
+
+template <class T>
+void ColumnAccumulator::add_total(contract::AggregateInput const& input, RowsOfOne const& rows, std::uint32_t group) {
+  using Sum = SumOf<T>;
+  if constexpr (sizeof(T) <= 4) {
+    Sum total = 0;
+    for_values_of_one<T>(input, rows, [&](T value) { total += static_cast<Sum>(value); });
+    add_sum(total, group);
+  } else if constexpr (sizeof(T) == 8) {
+    Int128 total = 0;
+    for_values_of_one<T>(input, rows, [&](T value) { total += value; });
+    // A signed low half stands for its two's complement value, as in write_sums.
+    auto const low = static_cast<Sum>(total);
+    if (auto const high = static_cast<std::int64_t>((total - low) >> 64); high != 0) carry(group, high);
+    add_sum(low, group);
+  } else {
+    auto total = sums<Sum>()[group];
+    std::int64_t high = 0;
+    for_values_of_one<T>(input, rows, [&](T value) {
+      if (__builtin_add_overflow(total, static_cast<Sum>(value), &total)) [[unlikely]]
+        high += is_negative(static_cast<Sum>(value)) ? -1 : 1;
+    });
+    sums<Sum>()[group] = total;
+    if (high != 0) carry(group, high);
+  }
+}
+
+template <class T>
+void ColumnAccumulator::add_extremes_to_one(contract::AggregateInput const& input, RowsOfOne const& rows,
+                                            std::uint32_t group) {
+  auto& states = std::get<OrderedStates<OrderedOf<T>>>(ordered_);
+  auto const find = [&](OrderedOf<T>& best, auto better) {
+    auto found = best;
+    for_values_of_one<T>(input, rows, [&](T value) {
+      auto const word = ordered(value);
+      found = better(word, found) ? word : found;
+    });
+    best = found;
+  };
+  auto const* const order = order_of<T>(request_.order);
+  if ((request_.states & contract::kMinState) != 0)
+    find(states.minima[group], [order](auto a, auto b) { return is_less(order, a, b); });
+  if ((request_.states & contract::kMaxState) != 0)
+    find(states.maxima[group], [order](auto a, auto b) { return is_less(order, b, a); });
+}
+
+void ColumnAccumulator::add_to_one(contract::AggregateInput const& input, RowsOfOne const& rows, std::uint32_t group) {
+  if ((request_.states & contract::kCountState) != 0) {
+    std::uint64_t count = 0;
+    for_valid_rows_of_one(input, rows, [&](std::uint64_t) { ++count; });
+    counts_[group] += count;
+  }
+  if (request_.kind == contract::ValueKind::none) return;
+  visit_kind(request_.kind, [&]<class T>(T*) {
+    if constexpr (!std::is_floating_point_v<T>)
+      if ((request_.states & contract::kSumState) != 0) add_total<T>(input, rows, group);
+    if ((request_.states & (contract::kMinState | contract::kMaxState)) != 0)
+      add_extremes_to_one<T>(input, rows, group);
+  });
 }
 
 void ColumnAccumulator::add(contract::AggregateInput const& input, std::uint64_t first,

@@ -223,6 +223,9 @@ class ColumnAccumulator {
   /// 32 when there are nulls.
   void add(contract::AggregateInput const& input, std::uint64_t first, std::span<std::uint32_t const> groups);
 
+  /// Adds the values of rows of `input` to one group. Requires: at most 2^31 rows, no lists.
+  void add_to_one(contract::AggregateInput const& input, RowsOfOne const& rows, std::uint32_t group);
+
   /// Adds the groups from_groups[i] of `from` to the groups to_groups[i]. Requires: lists are bounded.
   void merge(ColumnAccumulator const& from, std::span<std::uint32_t const> from_groups,
              std::span<std::uint32_t const> to_groups);
@@ -238,6 +241,12 @@ class ColumnAccumulator {
   void add_values(contract::AggregateInput const& input, std::uint64_t first, std::span<std::uint32_t const> groups);
   template <class T>
   void add_extremes(contract::AggregateInput const& input, std::uint64_t first, std::span<std::uint32_t const> groups);
+  template <class T>
+  void add_total(contract::AggregateInput const& input, RowsOfOne const& rows, std::uint32_t group);
+  template <class T>
+  void add_extremes_to_one(contract::AggregateInput const& input, RowsOfOne const& rows, std::uint32_t group);
+  template <class Sum>
+  void add_sum(Sum addend, std::uint32_t group);
   template <class Sum>
   StateArray<Sum>& sums() noexcept;
   /// Notes that a group's sum left its words.

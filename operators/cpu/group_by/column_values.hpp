@@ -49,6 +49,35 @@ void for_values(contract::AggregateInput const& input, std::uint64_t first, std:
   });
 }
 
+/// Rows of one group: `first` and those behind it, or, of these, the ones at `positions`.
+struct RowsOfOne {
+  std::uint64_t first = 0;
+  std::uint64_t count = 0;
+  std::uint16_t const* positions = nullptr;  ///< nullptr: all
+};
+
+/// Calls body(row - rows.first) for the rows that have a value.
+template <class Body>
+void for_valid_rows_of_one(contract::AggregateInput const& input, RowsOfOne const& rows, Body body) {
+  auto const for_all = [&](auto position_of) {
+    if (input.validity.empty()) {
+      for (std::uint64_t i = 0; i < rows.count; ++i) body(position_of(i));
+      return;
+    }
+    for (std::uint64_t i = 0; i < rows.count; ++i)
+      if (is_valid(input, rows.first + position_of(i))) body(position_of(i));
+  };
+  if (rows.positions == nullptr) return for_all([](std::uint64_t i) { return i; });
+  for_all([positions = rows.positions](std::uint64_t i) { return std::uint64_t{positions[i]}; });
+}
+
+/// Calls body(value of the row) for the rows that have a value.
+template <class T, class Body>
+void for_values_of_one(contract::AggregateInput const& input, RowsOfOne const& rows, Body body) {
+  auto const* const values = reinterpret_cast<std::byte const*>(input.values.data()) + rows.first * sizeof(T);
+  for_valid_rows_of_one(input, rows, [&](std::uint64_t i) { body(load<T>(values, static_cast<std::int64_t>(i))); });
+}
+
 /// Calls visit with a null pointer to the C++ type of a value. Requires: kind is not none.
 template <class Visitor>
 auto visit_kind(contract::ValueKind kind, Visitor const& visit) {

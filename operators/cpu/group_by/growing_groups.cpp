@@ -1,0 +1,204 @@
+#include "operators/cpu/group_by/growing_groups.hpp"
+
+#include <algorithm>
+#include <numeric>
+#include <utility>
+#include <vector>
+
+#include "core/shortage.hpp"
+#include "operators/cpu/group_by/accumulators.hpp"
+#include "operators/cpu/group_by/column_values.hpp"
+#include "operators/cpu/group_by/group_table.hpp"
+
+namespace garuda::cpu {
+namespace {
+
+/// Rows whose groups stay in the first-level cache while their values are added.
+constexpr std::uint64_t kStepRows = 2048;
+
+/// So few groups are added to one after the other.
+constexpr std::uint64_t kFewGroups = 32;
+
+/// A request without counts: these follow from the rows and the nulls of a group.
+contract::StateRequest without_counts(contract::StateRequest request) {
+  request.states &= static_cast<contract::StateSet>(~contract::kCountState);
+  return request;
+}
+
+/// The groups of one lane.
+class LaneGroups {
+ public:
+  explicit LaneGroups(std::span<contract::StateRequest const> requests)
+      : requests_(requests.begin(), requests.end()), nulls_(requests.size()) {
+    for (auto const& request : requests) columns_.emplace_back(without_counts(request));
+  }
+
+  void add(contract::KeyedRows const& rows, std::vector<std::int64_t>& heads) {
+    // Rows of a lane seldom come in another order than they stand: only then does a group's first row change.
+    bool const is_behind = rows.first >= end_;
+    end_ = std::max(end_, rows.first + rows.count);
+    MoreWords const more(rows.words.begin() + (rows.words.empty() ? 0 : 1), rows.words.end());
+    if (slots_ == nullptr) slots_ = std::make_unique<HashSlots<std::uint64_t>>(0, more.size());
+    std::uint32_t groups[kStepRows];
+    for (std::uint64_t first = 0; first < rows.count; first += kStepRows) {
+      std::span const found(groups, std::min(kStepRows, rows.count - first));
+      find(rows, more, first, found, heads);
+      if (!is_behind)
+        for (std::size_t i = 0; i < found.size(); ++i)
+          first_rows_[found[i]] = std::min(first_rows_[found[i]], rows.first + first + i);
+      if (size() <= kFewGroups)
+        add_by_group(rows, first, found);
+      else
+        add_row_by_row(rows, first, found);
+    }
+  }
+
+  std::span<std::uint64_t const> first_rows() const noexcept { return first_rows_.values(); }
+  std::uint64_t size() const noexcept { return first_rows_.size(); }
+
+  /// Makes groups without rows.
+  void resize(std::uint64_t num_groups) {
+    first_rows_.resize(num_groups, ~std::uint64_t{0});
+    rows_.resize(num_groups);
+    for (std::size_t c = 0; c < columns_.size(); ++c) {
+      columns_[c].resize(num_groups);
+      if (!nulls_[c].empty()) nulls_[c].resize(num_groups);
+    }
+  }
+
+  /// Adds the groups of `from`: group g to group_of[g].
+  void merge(LaneGroups const& from, std::span<std::uint32_t const> group_of) {
+    std::vector<std::uint32_t> all(group_of.size());
+    std::iota(all.begin(), all.end(), 0U);
+    for (std::size_t g = 0; g < all.size(); ++g) rows_[group_of[g]] += from.rows_[g];
+    for (std::size_t c = 0; c < columns_.size(); ++c) {
+      columns_[c].merge(from.columns_[c], all, group_of);
+      if (from.nulls_[c].empty()) continue;
+      nulls_[c].resize(size());
+      for (std::size_t g = 0; g < all.size(); ++g) nulls_[c][group_of[g]] += from.nulls_[c][g];
+    }
+  }
+
+  std::vector<contract::AggregateState> states() const {
+    std::vector<std::uint32_t> all(size());
+    std::iota(all.begin(), all.end(), 0U);
+    std::vector<contract::AggregateState> states;
+    for (std::size_t c = 0; c < columns_.size(); ++c) {
+      auto& state = states.emplace_back(columns_[c].states_of(all, nullptr));
+      if ((requests_[c].states & contract::kCountState) == 0) continue;
+      state.counts.assign(rows_.values().begin(), rows_.values().end());
+      for (std::uint64_t g = 0; g < nulls_[c].size(); ++g) state.counts[g] -= nulls_[c][g];
+    }
+    return states;
+  }
+
+ private:
+  void find(contract::KeyedRows const& rows, MoreWords const& more, std::uint64_t first, std::span<std::uint32_t> found,
+            std::vector<std::int64_t>& heads) {
+    auto next = static_cast<std::uint32_t>(size());
+    if (rows.words.empty())
+      std::ranges::fill(found, 0U);
+    else
+      slots_->find(rows.words[0] + first, more, first, found.size(), found.data());
+    auto const groups = rows.words.empty() ? std::uint64_t{1} : slots_->keys().size();
+    if (groups == next) return;
+    resize(groups);
+    for (std::size_t i = 0; i < found.size() && next < groups; ++i) {
+      if (found[i] != next) continue;
+      heads.push_back(static_cast<std::int64_t>(first + i));
+      first_rows_[next++] = rows.first + first + i;
+    }
+  }
+
+  void add_row_by_row(contract::KeyedRows const& rows, std::uint64_t first, std::span<std::uint32_t const> found) {
+    for (auto const group : found) ++rows_[group];
+    for (std::size_t c = 0; c < columns_.size(); ++c) {
+      auto const& input = rows.values[c];
+      columns_[c].add(input, first, found);
+      if (input.validity.empty()) continue;
+      nulls_[c].resize(size());
+      for (std::size_t i = 0; i < found.size(); ++i) nulls_[c][found[i]] += is_valid(input, first + i) ? 0 : 1;
+    }
+  }
+
+  /// Adds the rows of one group after those of another: a group's state stays in registers while a column is read.
+  void add_by_group(contract::KeyedRows const& rows, std::uint64_t first, std::span<std::uint32_t const> found) {
+    std::uint16_t positions[kStepRows];
+    std::uint32_t ends[kFewGroups + 1] = {};
+    if (size() > 1) {
+      for (auto const group : found) ++ends[group + 1];
+      for (std::size_t g = 0; g < size(); ++g) ends[g + 1] += ends[g];
+      // What is the end of the group before becomes the group's own.
+      for (std::size_t i = 0; i < found.size(); ++i) positions[ends[found[i]]++] = static_cast<std::uint16_t>(i);
+    } else {
+      ends[0] = static_cast<std::uint32_t>(found.size());
+    }
+    for (std::uint32_t group = 0, begin = 0; group < size(); begin = ends[group++]) {
+      if (begin == ends[group]) continue;
+      RowsOfOne const own{first, ends[group] - begin, size() > 1 ? positions + begin : nullptr};
+      rows_[group] += own.count;
+      for (std::size_t c = 0; c < columns_.size(); ++c) {
+        auto const& input = rows.values[c];
+        columns_[c].add_to_one(input, own, group);
+        if (input.validity.empty()) continue;
+        nulls_[c].resize(size());
+        std::uint64_t values = 0;
+        for_valid_rows_of_one(input, own, [&](std::uint64_t) { ++values; });
+        nulls_[c][group] += own.count - values;
+      }
+    }
+  }
+
+  std::vector<contract::StateRequest> requests_;
+  std::unique_ptr<HashSlots<std::uint64_t>> slots_;  ///< once it is known how many words keys have
+  StateArray<std::uint64_t> first_rows_;
+  StateArray<std::uint64_t> rows_;
+  std::vector<ColumnAccumulator> columns_;
+  std::vector<StateArray<std::uint64_t>> nulls_;  ///< of each column's groups; empty: there were none
+  std::uint64_t end_ = 0;                         ///< behind the last of the rows that came
+};
+
+class CpuGrowingGroups final : public contract::GrowingGroups {
+ public:
+  CpuGrowingGroups(std::span<contract::StateRequest const> requests, std::size_t lanes)
+      : requests_(requests.begin(), requests.end()) {
+    for (std::size_t lane = 0; lane < lanes; ++lane) lanes_.push_back(std::make_unique<LaneGroups>(requests));
+  }
+
+  Result<void> add(std::size_t lane, contract::KeyedRows const& rows, std::vector<std::int64_t>& heads) override {
+    return or_out_of_memory("the groups of a pipeline", [&]() -> Result<void> {
+      lanes_[lane]->add(rows, heads);
+      return {};
+    });
+  }
+
+  std::span<std::uint64_t const> first_rows(std::size_t lane) const override { return lanes_[lane]->first_rows(); }
+
+  Result<std::vector<contract::AggregateState>> merge(std::span<std::vector<std::uint32_t> const> group_of,
+                                                      std::uint64_t num_groups) override {
+    return or_out_of_memory("the groups of a pipeline", [&]() -> Result<std::vector<contract::AggregateState>> {
+      LaneGroups all(requests_);
+      all.resize(num_groups);
+      for (std::size_t lane = 0; lane < lanes_.size(); ++lane) {
+        all.merge(*lanes_[lane], group_of[lane]);
+        lanes_[lane].reset();
+      }
+      return all.states();
+    });
+  }
+
+ private:
+  std::vector<contract::StateRequest> requests_;
+  std::vector<std::unique_ptr<LaneGroups>> lanes_;
+};
+
+}  // namespace
+
+Result<std::unique_ptr<contract::GrowingGroups>> open_cpu_growing_groups(
+    std::span<contract::StateRequest const> requests, std::size_t lanes) {
+  return or_out_of_memory("the groups of a pipeline", [&]() -> Result<std::unique_ptr<contract::GrowingGroups>> {
+    return std::make_unique<CpuGrowingGroups>(requests, lanes);
+  });
+}
+
+}  // namespace garuda::cpu
