@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "core/type_rows.hpp"
+#include "expr/program.hpp"
 #include "keys/codes/key_types.hpp"
 #include "operators/query/bind_expression.hpp"
 #include "operators/query/bind_join.hpp"
@@ -40,15 +42,34 @@ ScalarExpression filtered(ScalarExpression value, std::optional<ScalarExpression
   return call("if", {*where, std::move(value), literal(Literal{{TypeId::boolean}, {}})});
 }
 
+/// The column that an aggregate may read in place of `column`, which casts narrow integers to the type that SQL sums or
+/// averages: exact sums, rounded once, are those of the integers themselves.
+ProjectedColumn without_widening(ProjectedColumn column, AggregateFunction function, Schema const& input) {
+  auto const* const cast = std::get_if<expr::Expression>(&column);
+  bool const is_cast = cast != nullptr && cast->form == expr::Expression::Form::call &&
+                       cast->function == expr::Function::cast && !expr::can_fail(*cast);
+  if (!is_cast) return column;
+  auto const& value = cast->arguments[0];
+  auto const& from = type_row(value.type.id);
+  bool const is_narrow = from.family == TypeFamily::integer && from.width < 8;
+  bool const is_averaged = function == AggregateFunction::mean && cast->type.id == TypeId::float64;
+  bool const is_summed = function == AggregateFunction::sum && cast->type.id == TypeId::int64 && from.is_signed;
+  if (!is_narrow || (!is_averaged && !is_summed)) return column;
+  if (value.form != expr::Expression::Form::column) return expr::Expression(value);
+  // The input may have a dictionary where the expression has its values.
+  return input[value.column].type == value.type ? ProjectedColumn(value.column) : std::move(column);
+}
+
 /// Binds the columns that aggregates read, behind the keys of `columns`.
 class AggregateColumns {
  public:
   AggregateColumns(BoundProject& columns, Schema& schema, Schema const& input)
       : columns_(columns), schema_(schema), input_(input) {}
 
-  /// Name of a column with the values of an expression.
-  Result<std::string> add(ScalarExpression const& value) {
+  /// Name of a column with what an aggregate makes of the values of an expression.
+  Result<std::string> add(ScalarExpression const& value, AggregateFunction function) {
     GARUDA_TRY_ASSIGN(auto column, bind_column(value, input_));
+    column = without_widening(std::move(column), function, input_);
     auto name = column_name(schema_.size());
     schema_.push_back(field_of(column, input_, name));
     columns_.columns.push_back(std::move(column));
@@ -76,7 +97,8 @@ Result<Aggregate> bind_aggregate(AggregateCall const& aggregate, AggregateColumn
     return fail(ErrorCode::usage,
                 fmt::format("'{}' takes two arguments at most: {}", to_string(aggregate.function), arguments.size()));
   for (std::size_t a = 0; a < arguments.size(); ++a) {
-    GARUDA_TRY_ASSIGN((a == 0 ? bound.column : bound.second), columns.add(filtered(arguments[a], aggregate.where)));
+    GARUDA_TRY_ASSIGN((a == 0 ? bound.column : bound.second),
+                      columns.add(filtered(arguments[a], aggregate.where), bound.function));
   }
   return bound;
 }
