@@ -19,6 +19,7 @@
 #include "garuda/table.hpp"
 #include "operators/contract/device_set.hpp"
 #include "operators/contract/stats_sink.hpp"
+#include "operators/group_by/pipelined_groups.hpp"
 #include "operators/materialize/spill_space.hpp"
 #include "operators/pipeline/chunk.hpp"
 #include "operators/pipeline/step.hpp"
@@ -95,6 +96,17 @@ class Pipeline {
   Result<Table> run(std::vector<std::string> names, std::optional<std::uint64_t> rows,
                     StringForm strings = StringForm::utf8);
 
+  /// The groups of the rows that come out, by the names of their columns, or the rows themselves where a sample of the
+  /// first ones has few rows a key, or the group-by needs all of them at once. Blocks as run() does. Errors: those of
+  /// run() and PipelinedGroups.
+  struct Grouped {
+    Table table;
+    bool are_groups = false;
+    std::uint64_t rows = 0;  ///< that came out
+    std::uint64_t ns = 0;    ///< of all threads within the group-by alone
+  };
+  Result<Grouped> run_grouped(std::vector<std::string> names, GroupBySpec const& spec);
+
  private:
   struct Morsel {
     std::size_t batch = 0;
@@ -113,6 +125,9 @@ class Pipeline {
     std::vector<Batch> batches;
     std::uint64_t rows = 0;
     bool is_done = false;
+    std::uint64_t first = 0;  ///< where its first row stands among all rows, about; its own follow it
+    std::size_t lane = 0;     ///< of the thread that pushes into it
+    std::uint64_t ns = 0;     ///< within groups_
   };
   class Prefix;
 
@@ -127,13 +142,19 @@ class Pipeline {
   Result<std::uint64_t> build_bytes_left(std::uint64_t build_rows) const;
 
   std::vector<Morsel> cut_morsels() const;
+  Chunk chunk_of(Morsel const& morsel) const;
+  Result<void> take_batch(Batch batch, Output& output) const;
+  Result<bool> sample_groups(group_by::PipelinedGroups const& groups, std::vector<Morsel>& morsels,
+                             std::vector<Batch>& sample) const;
   Result<void> push(std::size_t step, Chunk chunk, std::size_t lane, Output& output) const;
   Result<void> write(Chunk chunk, Output& output) const;
   /// Pushes `count` chunks, which make(i) gives, from a step on. Returns the number of leading outputs that are whole.
   template <class Make>
   Result<std::size_t> push_all(std::size_t step, std::size_t count, std::span<Output> outputs,
                                std::optional<std::uint64_t> rows, Make const& make) const;
-  Result<std::vector<Batch>> run_steps(std::optional<std::uint64_t> rows) const;
+  /// The outputs of all morsels, and of what steps held back, as one.
+  Result<Output> run_steps(std::vector<Morsel> const& morsels, std::optional<std::uint64_t> rows) const;
+  Result<Table> put_together(std::vector<Batch> batches, std::optional<std::uint64_t> rows);
 
   TableView source_;
   PipelineOptions options_;
@@ -144,9 +165,10 @@ class Pipeline {
   bool is_range_ = true;       ///< so far, chunks hold the source's rows as ranges
   std::vector<std::unique_ptr<Step>> steps_;
   std::vector<std::unique_ptr<Stage>> stages_;
-  Loader written_;         ///< reads the result's columns
-  Schema written_schema_;  ///< of the result
-  Live result_;            ///< those that chunks have already, and where the others come from
+  Loader written_;                               ///< reads the result's columns
+  Schema written_schema_;                        ///< of the result
+  Live result_;                                  ///< those that chunks have already, and where the others come from
+  group_by::PipelinedGroups* groups_ = nullptr;  ///< take the result's rows
 };
 
 }  // namespace garuda::pipeline

@@ -24,6 +24,10 @@ constexpr std::uint64_t kMorselsPerLane = 4;
 /// Under a memory limit rows of 128 bytes take an eighth of it on all lanes; fewer than kFewestLimitedRows cost time.
 constexpr std::uint64_t kLimitShare = 1024;
 constexpr std::uint64_t kFewestLimitedRows = 1024;
+/// Rows of the source from which it is told how many rows a key has.
+constexpr std::uint64_t kSampledRows = std::uint64_t{1} << 13;
+/// No output has more rows than lie between the first rows of two of them.
+constexpr std::uint64_t kRowsOfOutput = std::uint64_t{1} << 40;
 /// Batches of fewer rows on average are put together.
 constexpr std::uint64_t kFewBatchRows = std::uint64_t{1} << 13;
 
@@ -127,6 +131,17 @@ Result<void> Pipeline::write(Chunk chunk, Output& output) const {
     owners->push_back(chunk.columns[slot].owner);
   }
   batch.owner = std::move(owners);
+  return take_batch(std::move(batch), output);
+}
+
+Result<void> Pipeline::take_batch(Batch batch, Output& output) const {
+  if (groups_ != nullptr) {
+    Stopwatch const watch;
+    auto added =
+        groups_->add(output.lane, output.first + output.rows - static_cast<std::uint64_t>(batch.num_rows), batch);
+    output.ns += watch.elapsed_ns();
+    return added;
+  }
   output.batches.push_back(std::move(batch));
   return {};
 }
@@ -140,6 +155,7 @@ Result<std::size_t> Pipeline::push_all(std::size_t step, std::size_t count, std:
     // A thread that waits within a chunk must not begin another one, which has the same lane.
     auto pushed = oneapi::tbb::this_task_arena::isolate([&] {
       auto const lane = static_cast<std::size_t>(oneapi::tbb::this_task_arena::current_thread_index());
+      outputs[i].lane = lane;
       return push(step, make(i), lane, outputs[i]);
     });
     if (!pushed)
@@ -155,37 +171,56 @@ Result<std::size_t> Pipeline::push_all(std::size_t step, std::size_t count, std:
   return size;
 }
 
-Result<std::vector<Batch>> Pipeline::run_steps(std::optional<std::uint64_t> rows) const {
-  std::vector<Batch> batches;
-  std::uint64_t so_far = 0;
+Chunk Pipeline::chunk_of(Morsel const& morsel) const {
+  Chunk chunk{morsel.rows, std::vector<OriginRows>(columns_.num_origins),
+              std::vector<ChunkColumn>(columns_.slots.size())};
+  chunk.origins[0] = {morsel.batch, morsel.in_batch, morsel.begin, nullptr};
+  return chunk;
+}
+
+Result<Pipeline::Output> Pipeline::run_steps(std::vector<Morsel> const& morsels,
+                                             std::optional<std::uint64_t> rows) const {
+  Output all;
   auto const take_outputs = [&](std::vector<Output>& outputs, std::size_t whole) {
     for (std::size_t i = 0; i < whole; ++i) {
-      so_far += outputs[i].rows;
-      std::ranges::move(outputs[i].batches, std::back_inserter(batches));
+      all.rows += outputs[i].rows;
+      all.ns += outputs[i].ns;
+      std::ranges::move(outputs[i].batches, std::back_inserter(all.batches));
     }
   };
   auto const left = [&]() -> std::optional<std::uint64_t> {
-    return rows ? std::optional(*rows - std::min(*rows, so_far)) : std::nullopt;
+    return rows ? std::optional(*rows - std::min(*rows, all.rows)) : std::nullopt;
   };
-  auto const morsels = cut_morsels();
-  std::vector<Output> outputs(morsels.size());
-  GARUDA_TRY_ASSIGN(auto const whole, push_all(0, morsels.size(), outputs, rows, [&](std::size_t i) {
-                      auto const& morsel = morsels[i];
-                      Chunk chunk{morsel.rows, std::vector<OriginRows>(columns_.num_origins),
-                                  std::vector<ChunkColumn>(columns_.slots.size())};
-                      chunk.origins[0] = {morsel.batch, morsel.in_batch, morsel.begin, nullptr};
-                      return chunk;
-                    }));
+  std::uint64_t first = 1;
+  auto const outputs_of = [&first](std::size_t count) {
+    std::vector<Output> outputs(count);
+    for (auto& output : outputs) output.first = first++ * kRowsOfOutput;
+    return outputs;
+  };
+  auto outputs = outputs_of(morsels.size());
+  GARUDA_TRY_ASSIGN(auto const whole,
+                    push_all(0, morsels.size(), outputs, rows, [&](std::size_t i) { return chunk_of(morsels[i]); }));
   take_outputs(outputs, whole);
   for (std::size_t s = 0; s < steps_.size() && left() != 0; ++s) {
     GARUDA_TRY_ASSIGN(auto chunks, steps_[s]->finish());
-    std::vector<Output> held_back(chunks.size());
+    auto held_back = outputs_of(chunks.size());
     for (auto const& chunk : chunks) stages_[s]->rows += chunk.num_rows;
     GARUDA_TRY_ASSIGN(auto const behind, push_all(s + 1, chunks.size(), held_back, left(),
                                                   [&](std::size_t i) { return std::move(chunks[i]); }));
     take_outputs(held_back, behind);
   }
-  return batches;
+  return all;
+}
+
+/// The rows of all batches, of which many small ones are put together.
+Result<Table> Pipeline::put_together(std::vector<Batch> batches, std::optional<std::uint64_t> rows) {
+  Table table(std::move(written_schema_), std::move(batches));
+  auto const num_rows = static_cast<std::uint64_t>(table.num_rows());
+  if (rows && num_rows > *rows) table = slice_rows(table.view(), 0, *rows);
+  auto const num_batches = table.batches().size();
+  if (num_batches < 2 || num_rows / num_batches >= kFewBatchRows) return table;
+  std::array const all{numbers(0, static_cast<std::uint64_t>(table.num_rows()))};
+  return gather_rows(table.view(), all, options_.control, options_.space);
 }
 
 Result<Table> Pipeline::run(std::vector<std::string> names, std::optional<std::uint64_t> rows, StringForm strings) {
@@ -198,14 +233,61 @@ Result<Table> Pipeline::run(std::vector<std::string> names, std::optional<std::u
     }
     GARUDA_TRY(prepare(strings));
     written_schema_ = schema_of(std::move(names));
-    GARUDA_TRY_ASSIGN(auto batches, run_steps(rows));
-    Table table(std::move(written_schema_), std::move(batches));
-    auto const num_rows = static_cast<std::uint64_t>(table.num_rows());
-    if (rows && num_rows > *rows) table = slice_rows(table.view(), 0, *rows);
-    auto const num_batches = table.batches().size();
-    if (num_batches < 2 || num_rows / num_batches >= kFewBatchRows) return table;
-    std::array const all{numbers(0, static_cast<std::uint64_t>(table.num_rows()))};
-    return gather_rows(table.view(), all, options_.control, options_.space);
+    GARUDA_TRY_ASSIGN(auto output, run_steps(cut_morsels(), rows));
+    return put_together(std::move(output.batches), rows);
+  });
+}
+
+/// Runs the first rows, which leave `morsels`, and adds what comes out to `sample`. Whether rows like these are grouped
+/// as they come; rows that say too little are not, for there are few.
+Result<bool> Pipeline::sample_groups(group_by::PipelinedGroups const& groups, std::vector<Morsel>& morsels,
+                                     std::vector<Batch>& sample) const {
+  if (morsels.empty()) return true;
+  auto& morsel = morsels.front();
+  auto const rows = std::min(morsel.rows, kSampledRows);
+  auto chunk = chunk_of(morsel);
+  chunk.num_rows = rows;
+  std::vector<Output> output(1);
+  GARUDA_TRY(push_all(0, 1, output, std::nullopt, [&](std::size_t) { return std::move(chunk); }));
+  sample = std::move(output[0].batches);
+  morsel.in_batch += static_cast<std::int64_t>(rows);
+  morsel.begin += static_cast<std::int64_t>(rows);
+  morsel.rows -= rows;
+  if (morsel.rows == 0) morsels.erase(morsels.begin());
+  std::vector<BatchView> views;
+  for (auto const& batch : sample) views.push_back(batch.view());
+  return groups.pays(TableView(written_schema_, views));
+}
+
+Result<Pipeline::Grouped> Pipeline::run_grouped(std::vector<std::string> names, GroupBySpec const& spec) {
+  return or_out_of_memory("the rows of a query", [&]() -> Result<Grouped> {
+    GARUDA_TRY(prepare(StringForm::view));
+    written_schema_ = schema_of(std::move(names));
+    auto morsels = cut_morsels();
+    GARUDA_TRY_ASSIGN(auto const groups,
+                      group_by::PipelinedGroups::create(written_schema_, spec, options_.lanes, options_.control));
+    std::vector<Batch> batches;
+    bool pays = groups != nullptr;
+    if (pays && !spec.keys.empty()) {
+      GARUDA_TRY_ASSIGN(pays, sample_groups(*groups, morsels, batches));
+    }
+    if (!pays) {
+      GARUDA_TRY_ASSIGN(auto rest, run_steps(morsels, std::nullopt));
+      std::ranges::move(rest.batches, std::back_inserter(batches));
+      GARUDA_TRY_ASSIGN(auto table, put_together(std::move(batches), std::nullopt));
+      return Grouped{std::move(table)};
+    }
+    groups_ = groups.get();
+    Output sampled;
+    for (auto& batch : batches) {
+      sampled.rows += static_cast<std::uint64_t>(batch.num_rows);
+      GARUDA_TRY(take_batch(std::move(batch), sampled));
+    }
+    GARUDA_TRY_ASSIGN(auto const rest, run_steps(morsels, std::nullopt));
+    groups_ = nullptr;
+    Stopwatch const watch;
+    GARUDA_TRY_ASSIGN(auto table, groups->finish());
+    return Grouped{std::move(table), true, sampled.rows + rest.rows, sampled.ns + rest.ns + watch.elapsed_ns()};
   });
 }
 

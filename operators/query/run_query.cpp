@@ -1,7 +1,5 @@
 #include "operators/query/run_query.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <memory>
 #include <optional>
@@ -14,8 +12,7 @@
 #include "expr/sides.hpp"
 #include "operators/contract/join_kind.hpp"
 #include "operators/contract/sizing.hpp"
-#include "operators/group_by/group_by.hpp"
-#include "operators/join/join.hpp"
+#include "operators/group_by/pipelined_groups.hpp"
 #include "operators/join/join_build.hpp"
 #include "operators/pipeline/pipeline.hpp"
 #include "operators/pipeline/rows.hpp"
@@ -23,21 +20,18 @@
 #include "operators/query/bind.hpp"
 #include "operators/query/bind_join.hpp"
 #include "operators/query/join_order.hpp"
-#include "operators/query/limited/limited_group_by.hpp"
 #include "operators/query/limited/limited_join.hpp"
 #include "operators/query/limited/limited_sort.hpp"
-#include "operators/query/limited/query_limit.hpp"
 #include "operators/query/plans/query_plan.hpp"
 #include "operators/query/results/common_subtrees.hpp"
 #include "operators/query/results/finished_query.hpp"
 #include "operators/query/results/result_types.hpp"
 #include "operators/query/run/device_query.hpp"
 #include "operators/query/run/specifications.hpp"
+#include "operators/query/run/whole_operators.hpp"
 #include "operators/query/semi_filter.hpp"
 #include "operators/query/sort.hpp"
 #include "operators/query/strict.hpp"
-#include "operators/resolve/group_by_columns.hpp"
-#include "operators/resolve/join_columns.hpp"
 #include "operators/run/query_run.hpp"
 
 namespace garuda::query {
@@ -59,10 +53,13 @@ class QueryRunner {
   /// nullptr: all run on the host, or one by one.
   QueryRunner(Bound const& query, QueryOptions const& options, contract::DeviceSet& devices, run::QueryRun& run,
               DeviceQuery* device)
-      : options_(options), devices_(devices), run_(run), device_(device), common_(query), kept_(common_.size()) {
-    if (options.memory_limit_bytes != 0)
-      limit_.emplace(options.memory_limit_bytes, os::TemporaryFolder(options.temp_folder));
-  }
+      : options_(options),
+        devices_(devices),
+        run_(run),
+        device_(device),
+        common_(query),
+        kept_(common_.size()),
+        whole_(options, devices, run) {}
 
   /// `rows`: of the result that are wanted, at most, where any will do. `strings`: the form of those that a pipeline
   /// gives; breakers take views.
@@ -73,10 +70,7 @@ class QueryRunner {
     return run_alone(query, rows, strings);
   }
 
-  pipeline::PipelineOptions pipeline_options() {
-    return {options_.threads, run_.threads(), limit_ ? limit_->operator_bytes : 0,
-            options_.control, &run_.recorder, limit_ ? &limit_->rows : nullptr};
-  }
+  pipeline::PipelineOptions pipeline_options() { return whole_.pipeline_options(); }
 
  private:
   /// The rows of a common subtree, which runs where they are first wanted and is kept until they are last wanted.
@@ -124,16 +118,6 @@ class QueryRunner {
     return is_of_path && options_.join_tuning == JoinTuning{} && !join.keys.empty();
   }
 
-  std::uint64_t spilled_bytes() const noexcept { return limit_ ? limit_->rows.spilled_bytes() : 0; }
-
-  /// Says how much of an operator's work went to files since these had `before` bytes.
-  void set_spilled(Plan& plan, std::uint64_t before) {
-    auto const bytes = spilled_bytes() - before;
-    if (bytes == 0) return;
-    plan.details.emplace_back("spilled", fmt::format("{} bytes", bytes));
-    run_.recorder.add_counter("spilled_bytes", bytes);
-  }
-
   Result<Ran> run_pipeline(Bound const& query, std::optional<std::uint64_t> rows, StringForm strings) {
     std::unique_ptr<pipeline::Pipeline> made;
     GARUDA_TRY_ASSIGN(auto node, extend(query, made));
@@ -142,17 +126,17 @@ class QueryRunner {
 
   Result<Ran> run_made(Node node, pipeline::Pipeline& made, std::size_t columns, std::optional<std::uint64_t> rows,
                        StringForm strings) {
-    auto const before = spilled_bytes();
+    auto const before = whole_.spilled_bytes();
     GARUDA_TRY_ASSIGN(auto table, run_.arena.execute([&] { return made.run(column_names(columns), rows, strings); }));
     Ran ran{std::move(table), plan_of(std::move(node), made)};
-    set_spilled(ran.plan, before);
+    whole_.set_spilled(ran.plan, before);
     return ran;
   }
 
   /// Ends the pipeline, whose build sides are freed: a new one begins with its rows.
   Result<Node> end_pipeline(Node node, std::unique_ptr<pipeline::Pipeline>& made, std::size_t columns) {
     GARUDA_TRY_ASSIGN(auto ran, run_made(std::move(node), *made, columns, std::nullopt, StringForm::view));
-    made = std::make_unique<pipeline::Pipeline>(std::move(ran.table), pipeline_options());
+    made = std::make_unique<pipeline::Pipeline>(std::move(ran.table), whole_.pipeline_options());
     return Node{std::move(ran.plan), std::nullopt, {}};
   }
 
@@ -173,7 +157,7 @@ class QueryRunner {
     Node node{host_node(query), std::nullopt, {}};
     bool const is_elsewhere = is_on_device(query);
     if (auto const* const scan = std::get_if<BoundScan>(&operation); scan != nullptr && !is_elsewhere) {
-      made = std::make_unique<pipeline::Pipeline>(scan->table, pipeline_options());
+      made = std::make_unique<pipeline::Pipeline>(scan->table, whole_.pipeline_options());
       set_rows(node.plan, static_cast<std::uint64_t>(scan->table.num_rows()), 0);
       if (scan->files) count_files(*scan->files, run_.recorder);
       return node;
@@ -189,7 +173,7 @@ class QueryRunner {
       GARUDA_TRY_ASSIGN(auto ran, std::holds_alternative<BoundJoin>(operation) && !is_elsewhere
                                       ? run_join(std::get<BoundJoin>(operation), query)
                                       : run(query));
-      made = std::make_unique<pipeline::Pipeline>(std::move(ran.table), pipeline_options());
+      made = std::make_unique<pipeline::Pipeline>(std::move(ran.table), whole_.pipeline_options());
       return Node{std::move(ran.plan), std::nullopt, {}};
     }
     GARUDA_TRY_ASSIGN(auto input, extend(query.inputs[0], made));
@@ -231,7 +215,7 @@ class QueryRunner {
     node.device = std::string(row.name);
     auto probed = made->probe(probe, devices_);
     auto const columns = written.schema.size();
-    if (!probed && limit_ && contract::is_shortage(probed.error())) {
+    if (!probed && whole_.limit() != nullptr && contract::is_shortage(probed.error())) {
       GARUDA_TRY_ASSIGN(probing, end_pipeline(std::move(probing), made, columns));
       probed = made->probe(probe, devices_);
     }
@@ -243,7 +227,8 @@ class QueryRunner {
       joined.step = made->num_steps() - 1;
       return joined;
     }
-    if (!limit_ || !contract::is_shortage(probed.error())) return tl::unexpected(std::move(probed).error());
+    if (whole_.limit() == nullptr || !contract::is_shortage(probed.error()))
+      return tl::unexpected(std::move(probed).error());
     GARUDA_TRY(probe_parts(probe, columns, joined.plan, made));
     return joined;
   }
@@ -251,7 +236,7 @@ class QueryRunner {
   /// Joins the rows of a pipeline of no steps with a build side that does not fit; a new one begins with the result.
   Result<void> probe_parts(pipeline::Probe const& probe, std::size_t columns, Plan& plan,
                            std::unique_ptr<pipeline::Pipeline>& made) {
-    auto const before = spilled_bytes();
+    auto const before = whole_.spilled_bytes();
     Stopwatch const watch;
     GARUDA_TRY_ASSIGN(auto const rows,
                       run_.arena.execute([&] { return made->run(column_names(columns), std::nullopt); }));
@@ -260,33 +245,18 @@ class QueryRunner {
       return run_.arena.execute([&]() -> Result<Table> {
         auto part = probe;
         part.build = builds_right ? right : left;
-        pipeline::Pipeline joined(builds_right ? left : right, pipeline_options());
+        pipeline::Pipeline joined(builds_right ? left : right, whole_.pipeline_options());
         GARUDA_TRY(joined.probe(part, devices_));
         return joined.run(column_names(joined.num_columns()), std::nullopt, StringForm::view);
       });
     };
-    LimitedJoin const limited{probe.kind, probe.keys, probe.side, true, join, *limit_, run_, options_.control};
+    LimitedJoin const limited{probe.kind, probe.keys, probe.side, true, join, *whole_.limit(), run_, options_.control};
     GARUDA_TRY_ASSIGN(auto table, builds_right ? join_within_limit(rows.view(), probe.build, limited)
                                                : join_within_limit(probe.build, rows.view(), limited));
     set_rows(plan, static_cast<std::uint64_t>(table.num_rows()), watch.elapsed_ns());
-    set_spilled(plan, before);
-    made = std::make_unique<pipeline::Pipeline>(std::move(table), pipeline_options());
+    whole_.set_spilled(plan, before);
+    made = std::make_unique<pipeline::Pipeline>(std::move(table), whole_.pipeline_options());
     return {};
-  }
-
-  /// Runs an operator of the host that takes the whole results of its inputs.
-  template <class Body>
-  Result<Ran> run_breaker(Bound const& query, std::vector<Ran> inputs, Body const& body) {
-    auto plan = host_node(query);
-    auto const operation = plan.operation;  // the plan moves before the timer ends
-    run::PhaseTimer const timer(run_.recorder, operation);
-    Stopwatch const watch;
-    auto const before = spilled_bytes();
-    GARUDA_TRY_ASSIGN(auto table, run_.arena.execute([&] { return body(); }));
-    set_rows(plan, static_cast<std::uint64_t>(table.num_rows()), watch.elapsed_ns());
-    set_spilled(plan, before);
-    for (auto& input : inputs) plan.inputs.push_back(std::move(input.plan));
-    return Ran{std::move(table), std::move(plan)};
   }
 
   Result<std::vector<Ran>> run_inputs(Bound const& query, std::optional<std::uint64_t> rows = std::nullopt) {
@@ -304,9 +274,10 @@ class QueryRunner {
                       sort.rows && !sort.columns.empty() ? run_top(sort, query.inputs[0]) : run(query.inputs[0]));
     inputs.push_back(std::move(input));
     auto const table = inputs[0].table.view();
-    return run_breaker(query, std::move(inputs), [&, table] {
-      return limit_ ? sort_within_limit(table, sort.columns, sort.rows, *limit_, options_.control)
-                    : sort_rows(table, sort.columns, sort.rows, options_.control);
+    return whole_.run(host_node(query), std::move(inputs), [&, table] {
+      return whole_.limit() != nullptr
+                 ? sort_within_limit(table, sort.columns, sort.rows, *whole_.limit(), options_.control)
+                 : sort_rows(table, sort.columns, sort.rows, options_.control);
     });
   }
 
@@ -322,11 +293,11 @@ class QueryRunner {
   Result<Ran> run_number(BoundNumber const& number, Bound const& query) {
     GARUDA_TRY_ASSIGN(auto inputs, run_inputs(query));
     auto const table = inputs[0].table.view();
-    GARUDA_TRY_ASSIGN(auto ran, run_breaker(query, std::move(inputs), [&, table] {
-                        return limit_ ? number_within_limit(table, number.columns, number.num_partition, *limit_,
-                                                            options_.control)
-                                      : number_rows(table, number.columns, number.num_partition, options_.control);
-                      }));
+    GARUDA_TRY_ASSIGN(auto ran, whole_.run(host_node(query), std::move(inputs), [&, table] {
+      return whole_.limit() != nullptr
+                 ? number_within_limit(table, number.columns, number.num_partition, *whole_.limit(), options_.control)
+                 : number_rows(table, number.columns, number.num_partition, options_.control);
+    }));
     return Ran{with_positions(std::move(ran.table)), std::move(ran.plan)};
   }
 
@@ -335,7 +306,7 @@ class QueryRunner {
     if (limit.rows) wanted = limit.offset + std::min(*limit.rows, ~std::uint64_t{0} - limit.offset);
     GARUDA_TRY_ASSIGN(auto inputs, run_inputs(query, wanted));
     auto const table = inputs[0].table.view();
-    return run_breaker(query, std::move(inputs), [&, table]() -> Result<Table> {
+    return whole_.run(host_node(query), std::move(inputs), [&, table]() -> Result<Table> {
       return pipeline::slice_rows(table, limit.offset, limit.rows.value_or(~std::uint64_t{0}));
     });
   }
@@ -346,87 +317,59 @@ class QueryRunner {
     for (auto& ran : inputs) {
       // Breakers and pipelines give strings in forms of their own.
       GARUDA_TRY_ASSIGN(auto table, run_.arena.execute([&] {
-        return in_types_of(query.schema, std::move(ran.table), pipeline_options());
+        return in_types_of(query.schema, std::move(ran.table), whole_.pipeline_options());
       }));
       tables.push_back(std::move(table));
     }
-    return run_breaker(query, std::move(inputs), [&]() -> Result<Table> { return pipeline::append_rows(tables); });
-  }
-
-  /// Reads a result to its end, where there is no limit; the operator takes its place above the plans of its inputs.
-  Result<Ran> collected(QueryResult& result, std::vector<Ran> inputs) {
-    GARUDA_TRY_ASSIGN(auto table, collect(result));
-    auto const stats = result.stats();
-    run_.recorder.absorb(stats);
-    return with_plan(std::move(table), result.plan(), std::move(inputs), stats.total_ns, spilled_bytes());
+    return whole_.run(host_node(query), std::move(inputs),
+                      [&]() -> Result<Table> { return pipeline::append_rows(tables); });
   }
 
   Result<Ran> run_join(BoundJoin const& join, Bound const& query) {
     GARUDA_TRY_ASSIGN(auto inputs, run_inputs(query));
-    auto const left = inputs[0].table.view();
-    auto const right = inputs[1].table.view();
-    auto const spec = spec_of(join);
-    JoinOptions options{options_, options_.join_tuning};
-    if (joins_on_host(join, options_)) {
-      options.path = join::path_of_tables().path;
-      options.device.reset();
-    }
-    if (limit_) return run_limited_join(join, spec, std::move(options), std::move(inputs));
-    GARUDA_TRY_ASSIGN(auto columns, resolve::resolve_join(left.schema(), right.schema(), spec));
-    GARUDA_TRY_ASSIGN(auto result, join::hash_join({left, right, spec, std::move(columns), options, &devices_}));
-    return collected(*result, std::move(inputs));
+    return whole_.join(join, std::move(inputs));
   }
 
-  Result<Ran> run_limited_join(BoundJoin const& bound, JoinSpec const& spec, JoinOptions options,
-                               std::vector<Ran> inputs) {
-    options.memory_limit_bytes = limit_->operator_bytes;
-    auto const before = spilled_bytes();
-    Stopwatch const watch;
-    std::optional<Plan> plan;
-    auto const join = [&](TableView left, TableView right) -> Result<Table> {
-      GARUDA_TRY_ASSIGN(auto columns, resolve::resolve_join(left.schema(), right.schema(), spec));
-      GARUDA_TRY_ASSIGN(auto result, join::hash_join({left, right, spec, std::move(columns), options, &devices_}));
-      GARUDA_TRY_ASSIGN(auto table, limit_->rows.collect(*result));
-      if (!plan) plan = result->plan();
-      run_.recorder.absorb(result->stats());
-      return table;
-    };
-    auto const left = inputs[0].table.view();
-    auto const right = inputs[1].table.view();
-    auto table = join(left, right);
-    if (!table && contract::is_shortage(table.error()))
-      table = join_within_limit(left, right,
-                                {bound.kind, bound.keys, bound.build, false, join, *limit_, run_, options_.control});
-    if (!table) return tl::unexpected(std::move(table).error());
-    return with_plan(*std::move(table), *std::move(plan), std::move(inputs), watch.elapsed_ns(), before);
-  }
-
-  /// The rows of an operator with its plan above those of its inputs.
-  Ran with_plan(Table table, Plan plan, std::vector<Ran> inputs, std::uint64_t ns, std::uint64_t spilled_before) {
-    plan.inputs.clear();
-    for (auto& input : inputs) plan.inputs.push_back(std::move(input.plan));
-    set_rows(plan, static_cast<std::uint64_t>(table.num_rows()), ns);
-    set_spilled(plan, spilled_before);
-    return {with_positions(std::move(table)), std::move(plan)};
+  /// Whether rows are grouped as a pipeline gives them. A tuning, and a path that was asked for, are of the operator
+  /// that takes all rows at once.
+  bool groups_as_rows_come(Bound const& query) {
+    auto const row = &group_by::path_of_growing_groups();
+    bool const is_of_path = options_.picks_path() || plan::find_path(options_.path) == row;
+    return is_of_path && whole_.limit() == nullptr && options_.group_by_tuning == GroupByTuning{} &&
+           !common_.find(query.inputs[0]);
   }
 
   Result<Ran> run_group_by(BoundGroupBy const& group_by, Bound const& query) {
-    GARUDA_TRY_ASSIGN(auto inputs, run_inputs(query));
-    auto const table = inputs[0].table.view();
     auto const spec = spec_of(group_by);
-    GARUDA_TRY_ASSIGN(auto columns, resolve::resolve_group_by(table, spec));
-    GroupByOptions const options{options_, options_.group_by_tuning};
-    if (limit_) return run_limited(table, spec, options, std::move(inputs));
-    GARUDA_TRY_ASSIGN(auto result, group_by::group_by({table, spec, std::move(columns), options, &devices_}));
-    return collected(*result, std::move(inputs));
-  }
-
-  Result<Ran> run_limited(TableView table, GroupBySpec const& spec, GroupByOptions const& options,
-                          std::vector<Ran> inputs) {
-    auto const before = spilled_bytes();
-    Stopwatch const watch;
-    GARUDA_TRY_ASSIGN(auto groups, group_within_limit(table, {spec, options, devices_, *limit_, run_}));
-    return with_plan(std::move(groups.table), std::move(groups.plan), std::move(inputs), watch.elapsed_ns(), before);
+    std::vector<Ran> inputs;
+    if (!groups_as_rows_come(query)) {
+      GARUDA_TRY_ASSIGN(inputs, run_inputs(query));
+      return whole_.group_by(spec, std::move(inputs));
+    }
+    std::unique_ptr<pipeline::Pipeline> made;
+    auto const names = column_names(query.inputs[0].schema.size());
+    GARUDA_TRY_ASSIGN(auto node, extend(query.inputs[0], made));
+    // The operator reads the columns of a table where they lie.
+    if (made->num_steps() == 0 && !spec.keys.empty()) {
+      GARUDA_TRY_ASSIGN(auto ran, run_made(std::move(node), *made, names.size(), std::nullopt, StringForm::view));
+      inputs.push_back(std::move(ran));
+      return whole_.group_by(spec, std::move(inputs));
+    }
+    GARUDA_TRY_ASSIGN(auto grouped, run_.arena.execute([&] { return made->run_grouped(names, spec); }));
+    auto below = plan_of(std::move(node), *made);
+    if (!grouped.are_groups) {
+      inputs.push_back({std::move(grouped.table), std::move(below)});
+      return whole_.group_by(spec, std::move(inputs));
+    }
+    auto plan = host_node(query);
+    auto const& row = group_by::path_of_growing_groups();
+    plan.path = row.path;
+    plan.device = std::string(row.name);
+    plan.details.emplace_back("grouping", "as rows come, in groups of each thread");
+    run_.recorder.add_phase(plan.operation, grouped.ns, 0, grouped.rows);
+    set_rows(plan, static_cast<std::uint64_t>(grouped.table.num_rows()), grouped.ns);
+    plan.inputs.push_back(std::move(below));
+    return Ran{with_positions(std::move(grouped.table)), std::move(plan)};
   }
 
   QueryOptions const& options_;
@@ -439,7 +382,7 @@ class QueryRunner {
     std::size_t uses = 0;  ///< so far
   };
   std::vector<Kept> kept_;
-  std::optional<QueryLimit> limit_;
+  WholeOperators whole_;
 };
 
 /// Runs the query once more on the host where the device gives up on it.

@@ -1,0 +1,230 @@
+#include "operators/group_by/pipelined_groups.hpp"
+
+#include <algorithm>
+#include <numeric>
+#include <unordered_set>
+#include <utility>
+
+#include "core/shortage.hpp"
+#include "operators/group_by/grouped_result.hpp"
+#include "operators/group_by/value_reader.hpp"
+#include "operators/materialize/gather.hpp"
+#include "operators/plan/path_choice.hpp"
+
+namespace garuda::group_by {
+namespace {
+
+/// Fewer rows a group, on average, are brought together faster by a look at all of them.
+constexpr std::uint64_t kFewestRowsPerGroup = 8;
+/// So few groups pay however few rows a sample has of each.
+constexpr std::uint64_t kFewGroups = 16;
+
+/// Whether a group's state is made of its rows one by one.
+bool grows(resolve::StateColumn const& state) noexcept {
+  bool const is_plain = state.form == resolve::ValueForm::plain && state.kind != contract::ValueKind::bytes;
+  // Where floats lie has to be known before their exact sums have a place.
+  return is_plain && !(contract::is_float(state.kind) && (state.states & contract::kSumState) != 0);
+}
+
+bool grows(resolve::ResolvedAggregate const& aggregate) noexcept {
+  return aggregate.row->making == resolve::Making::column && aggregate.row->finalise != nullptr && !aggregate.as_state;
+}
+
+/// A batch without the bitmaps of columns that have no null.
+std::vector<ArrayView> known_nulls(Batch const& batch) {
+  auto columns = batch.columns;
+  for (auto& column : columns)
+    if (column.validity != nullptr && count_nulls(column) == 0) column.validity = nullptr;
+  return columns;
+}
+
+}  // namespace
+
+contract::PathRow const& path_of_growing_groups() {
+  for (auto const* path : plan::paths())
+    if (path->group_by.open_growing != nullptr) return *path;
+  throw LogicError("no path keeps groups while rows come");
+}
+
+Result<std::unique_ptr<PipelinedGroups>> PipelinedGroups::create(Schema const& rows, GroupBySpec spec,
+                                                                 std::size_t lanes, Control const& control) {
+  if (spec.keys.size() > keys::StableWords::kMostColumns) return nullptr;
+  return or_out_of_memory("the groups of a pipeline", [&]() -> Result<std::unique_ptr<PipelinedGroups>> {
+    std::unique_ptr<PipelinedGroups> made(new PipelinedGroups(rows, std::move(spec), control));
+    Table const none(rows, {});
+    GARUDA_TRY_ASSIGN(made->columns_, resolve::resolve_group_by(none.view(), made->spec_));
+    auto& columns = made->columns_;
+    std::vector<DataType> types;
+    for (auto const key : columns.keys) types.push_back(rows[key].type);
+    if (!std::ranges::all_of(types, keys::StableWords::can_write) ||
+        !std::ranges::all_of(columns.states, [](auto const& state) { return grows(state); }) ||
+        !std::ranges::all_of(columns.aggregates, [](auto const& aggregate) { return grows(aggregate); }))
+      return nullptr;
+    std::vector<contract::StateRequest> requests;
+    for (auto& state : columns.states) {
+      // Which rows have nulls is not known before they come.
+      if (state.column) state.states |= contract::kCountState;
+      requests.push_back({state.kind, state.states, state.column.has_value()});
+    }
+    GARUDA_TRY_ASSIGN(made->groups_, path_of_growing_groups().group_by.open_growing(requests, lanes));
+    made->lanes_.resize(lanes);
+    for (auto& lane : made->lanes_)
+      if (!types.empty()) lane.words.emplace(types);
+    return made;
+  });
+}
+
+Result<bool> PipelinedGroups::pays(TableView sample) const {
+  if (columns_.keys.empty()) return true;
+  std::vector<DataType> types;
+  for (auto const key : columns_.keys) types.push_back(sample.schema()[key].type);
+  keys::StableWords words(types);
+  GARUDA_TRY(words.write(sample, columns_.keys));
+  auto const rows = static_cast<std::uint64_t>(sample.num_rows());
+  auto const* const first = words.words()[0];
+  std::unordered_set<std::uint64_t> const found(first, first + rows);
+  return found.size() <= std::max(rows / kFewestRowsPerGroup, std::min(rows / 2, kFewGroups));
+}
+
+Result<void> PipelinedGroups::add(std::size_t lane, std::uint64_t first, Batch const& batch) {
+  auto const columns = known_nulls(batch);
+  BatchView const view{batch.num_rows, columns, batch.owner};
+  TableView const rows(schema_, std::span(&view, 1));
+  auto const count = static_cast<std::uint64_t>(batch.num_rows);
+  std::vector<contract::SliceValues> values;
+  std::vector<contract::AggregateInput> inputs;
+  for (auto const& state : columns_.states) {
+    GARUDA_TRY_ASSIGN(auto const reader, ValueReader::create(rows, state, control_));
+    GARUDA_TRY_ASSIGN(auto read, reader.read({0, count}, control_));
+    inputs.push_back(read.input);
+    values.push_back(std::move(read));
+  }
+  contract::KeyedRows keyed{first, count, {}, inputs};
+  auto& own = lanes_[lane];
+  if (own.words) {
+    GARUDA_TRY(own.words->write(rows, columns_.keys));
+    keyed.words = own.words->words();
+  }
+  std::vector<std::int64_t> heads;
+  GARUDA_TRY(groups_->add(lane, keyed, heads));
+  if (columns_.keys.empty()) {
+    own.heads.push_back({static_cast<std::int64_t>(heads.size()), {}, {}});
+    return {};
+  }
+  if (heads.empty()) return {};
+  // Strings are copied: what they would refer to lives no longer than the batch.
+  GARUDA_TRY_ASSIGN(auto const gatherer, Gatherer::create(rows, columns_.keys, StringForm::utf8));
+  for (std::size_t taken = 0; taken < heads.size();) {
+    GARUDA_TRY_ASSIGN(auto gathered, gatherer.gather(std::span<std::int64_t const>(heads).subspan(taken)));
+    taken += static_cast<std::size_t>(gathered.rows_taken);
+    own.heads.push_back(std::move(gathered.batch));
+  }
+  return {};
+}
+
+/// The keys that groups begin with, lane by lane.
+Result<Table> PipelinedGroups::heads_of_lanes() {
+  Table const none(schema_, {});
+  Schema keys;
+  if (!columns_.keys.empty()) {
+    GARUDA_TRY_ASSIGN(auto const gatherer, Gatherer::create(none.view(), columns_.keys, StringForm::utf8));
+    keys = gatherer.schema();
+  }
+  std::vector<Batch> batches;
+  for (auto& lane : lanes_) std::ranges::move(lane.heads, std::back_inserter(batches));
+  return Table(std::move(keys), std::move(batches));
+}
+
+/// Where the keys are among the columns of heads.
+std::vector<std::size_t> PipelinedGroups::key_positions() const {
+  std::vector<std::size_t> positions(columns_.keys.size());
+  std::iota(positions.begin(), positions.end(), std::size_t{0});
+  return positions;
+}
+
+/// Brings groups of equal keys together.
+Result<PipelinedGroups::Merged> PipelinedGroups::merge_lanes(TableView heads) const {
+  Merged merged;
+  auto const rows = static_cast<std::uint64_t>(heads.num_rows());
+  std::vector<std::uint64_t> positions;  // of each row of `heads` among all rows
+  for (std::size_t lane = 0; lane < lanes_.size(); ++lane)
+    std::ranges::copy(groups_->first_rows(lane), std::back_inserter(positions));
+  GARUDA_EXPECTS(positions.size() == rows);
+  std::vector<std::uint64_t> sorted(rows);
+  std::iota(sorted.begin(), sorted.end(), std::uint64_t{0});
+  std::vector<std::uint64_t const*> words;
+  std::optional<keys::StableWords> written;
+  if (!columns_.keys.empty() && rows > 0) {
+    std::vector<DataType> types;
+    for (auto const& field : heads.schema()) types.push_back(field.type);
+    written.emplace(types);
+    GARUDA_TRY(written->write(heads, key_positions()));
+    words.assign(written->words().begin(), written->words().end());
+  }
+  auto const compare_keys = [&](std::uint64_t a, std::uint64_t b) {
+    for (auto const* const word : words)
+      if (word[a] != word[b]) return word[a] < word[b] ? -1 : 1;
+    return 0;
+  };
+  std::ranges::sort(sorted, [&](auto a, auto b) {
+    auto const keys = compare_keys(a, b);
+    return keys != 0 ? keys < 0 : positions[a] < positions[b];
+  });
+  std::vector<std::uint32_t> group_of_head(rows);
+  for (std::uint64_t i = 0; i < rows; ++i) {
+    if (i == 0 || compare_keys(sorted[i - 1], sorted[i]) != 0) merged.heads.push_back(sorted[i]);
+    group_of_head[sorted[i]] = static_cast<std::uint32_t>(merged.heads.size() - 1);
+  }
+  merged.order.resize(merged.heads.size());
+  std::iota(merged.order.begin(), merged.order.end(), std::uint64_t{0});
+  std::ranges::sort(merged.order, {}, [&](auto group) { return positions[merged.heads[group]]; });
+  auto next = group_of_head.begin();
+  for (std::size_t lane = 0; lane < lanes_.size(); ++lane) {
+    auto const end = next + static_cast<std::ptrdiff_t>(groups_->first_rows(lane).size());
+    merged.group_of.emplace_back(next, end);
+    next = end;
+  }
+  return merged;
+}
+
+Result<std::vector<Batch>> PipelinedGroups::write(TableView heads, GroupChunk const& groups,
+                                                  std::span<std::uint64_t const> order, Schema& schema) const {
+  // No result is a value of a row: readers of rows alone will do.
+  std::vector<ValueReader> readers;
+  for (std::size_t c = 0; c < columns_.states.size(); ++c) {
+    GARUDA_TRY_ASSIGN(auto reader, ValueReader::create(heads, {}, control_));
+    readers.push_back(std::move(reader));
+  }
+  auto columns = columns_;
+  columns.keys = key_positions();
+  GARUDA_TRY_ASSIGN(auto const writer, GroupWriter::create(heads, columns, nullptr));
+  schema = writer.schema();
+  std::vector<Batch> batches;
+  for (std::uint64_t first = 0; first < groups.size();) {
+    resolve::GroupRange const range{first, groups.size() - first, order.empty() ? nullptr : order.data()};
+    GARUDA_TRY_ASSIGN(auto batch, writer.write(groups, range, readers, control_));
+    first += static_cast<std::uint64_t>(batch.num_rows);
+    batches.push_back(std::move(batch));
+  }
+  return batches;
+}
+
+Result<Table> PipelinedGroups::finish() {
+  return or_out_of_memory("the groups of a pipeline", [&]() -> Result<Table> {
+    GARUDA_TRY_ASSIGN(auto const heads, heads_of_lanes());
+    GroupChunk groups;
+    Merged merged;
+    if (heads.num_rows() == 0 && columns_.keys.empty()) {
+      groups = no_rows_group(columns_.states);
+    } else {
+      GARUDA_TRY_ASSIGN(merged, merge_lanes(heads.view()));
+      GARUDA_TRY_ASSIGN(groups.states, groups_->merge(merged.group_of, merged.heads.size()));
+      groups.head_rows.assign(merged.heads.begin(), merged.heads.end());
+    }
+    Schema schema;
+    GARUDA_TRY_ASSIGN(auto batches, write(heads.view(), groups, merged.order, schema));
+    return Table(std::move(schema), std::move(batches));
+  });
+}
+
+}  // namespace garuda::group_by

@@ -1,0 +1,75 @@
+// A group-by whose rows come batch by batch, from several threads at once, and are not kept.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "garuda/control.hpp"
+#include "garuda/error.hpp"
+#include "garuda/group_by.hpp"
+#include "garuda/table.hpp"
+#include "keys/stable_words.hpp"
+#include "operators/contract/group_by_kernel.hpp"
+#include "operators/contract/offers/path_row.hpp"
+#include "operators/group_by/group_states.hpp"
+#include "operators/resolve/group_by_columns.hpp"
+
+namespace garuda::group_by {
+
+/// The path that keeps groups while rows come.
+contract::PathRow const& path_of_growing_groups();
+
+/// The groups of rows that a pipeline gives, where each lane keeps groups and nobody keeps rows. It pays while groups
+/// have several rows each; a sample of the first rows tells.
+class PipelinedGroups {
+ public:
+  /// nullptr: keys, aggregates or types need all rows at once. `rows`: the columns of the batches. `control` outlives
+  /// the groups. Errors: those of resolve_group_by; out_of_memory.
+  static Result<std::unique_ptr<PipelinedGroups>> create(Schema const& rows, GroupBySpec spec, std::size_t lanes,
+                                                         Control const& control);
+
+  /// Whether rows like these are to be grouped so: where several have one key. Errors: those of StableWords::write.
+  Result<bool> pays(TableView sample) const;
+
+  /// Adds rows, of which the first stands at `first` among all rows; one thread a lane. Keeps the keys of groups that
+  /// are new in the lane. `schema`: that of create(). Errors: those of Gatherer and of GrowingGroups.
+  Result<void> add(std::size_t lane, std::uint64_t first, Batch const& batch);
+
+  /// The groups, in the order of their first rows. Called once, last; runs on the threads of the calling task arena.
+  /// Errors: invalid_input for an aggregate beyond its type, naming the group; out_of_memory; cancelled.
+  Result<Table> finish();
+
+ private:
+  /// Groups of all lanes, as one.
+  struct Merged {
+    std::vector<std::vector<std::uint32_t>> group_of;  ///< by lane: the number of each of its groups
+    std::vector<std::uint64_t> heads;                  ///< a group: a row of heads_of_lanes() that has its keys
+    std::vector<std::uint64_t> order;                  ///< groups, in the order of their first rows
+  };
+  struct Lane {
+    std::optional<keys::StableWords> words;
+    std::vector<Batch> heads;  ///< the keys of its groups
+  };
+
+  PipelinedGroups(Schema const& rows, GroupBySpec spec, Control const& control)
+      : schema_(rows), spec_(std::move(spec)), control_(control) {}
+
+  std::vector<std::size_t> key_positions() const;
+  Result<Table> heads_of_lanes();
+  Result<Merged> merge_lanes(TableView heads) const;
+  Result<std::vector<Batch>> write(TableView heads, GroupChunk const& groups, std::span<std::uint64_t const> order,
+                                   Schema& schema) const;
+
+  Schema schema_;
+  GroupBySpec spec_;
+  Control const& control_;
+  resolve::ResolvedGroupBy columns_;
+  std::unique_ptr<contract::GrowingGroups> groups_;
+  std::vector<Lane> lanes_;
+};
+
+}  // namespace garuda::group_by

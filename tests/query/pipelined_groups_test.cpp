@@ -1,0 +1,156 @@
+// Groups of rows that come batch by batch, on several lanes and in any order, against those of the table.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <initializer_list>
+#include <limits>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "keys/stable_words.hpp"
+#include "operators/group_by/pipelined_groups.hpp"
+#include "operators/pipeline/rows.hpp"
+#include "tests/query/random_tables.hpp"
+#include "tests/reference/column_builder.hpp"
+#include "tests/reference/data_types.hpp"
+#include "tests/reference/reference_group_by.hpp"
+#include "tests/reference/reference_join.hpp"
+
+namespace garuda::group_by {
+namespace {
+
+using ::garuda::testing::Draw;
+using ::garuda::testing::random_table;
+using reference::typed;
+
+constexpr std::size_t kLanes = 3;
+
+Table table_of(std::vector<std::string> const& names, std::vector<reference::Column> const& columns) {
+  Schema schema;
+  for (std::size_t c = 0; c < columns.size(); ++c) schema.push_back({names[c], columns[c].type, true});
+  std::vector<Batch> batches;
+  batches.push_back(reference::make_batch(columns));
+  return {std::move(schema), std::move(batches)};
+}
+
+bool is_one_of(DataType const& type, std::initializer_list<TypeId> ids) {
+  return std::ranges::find(ids, type.id) != ids.end();
+}
+
+/// Keys and aggregates that lanes can keep, of the columns of a table.
+GroupBySpec random_spec(Schema const& schema, Draw& draw) {
+  GroupBySpec spec;
+  spec.ordered = true;
+  for (auto const& field : schema) {
+    if (keys::StableWords::can_write(field.type) && spec.keys.size() < 3 && draw.one_in(2))
+      spec.keys.push_back(field.name);
+    spec.aggregates.push_back({AggregateFunction::count, field.name, "count " + field.name});
+    bool const is_float = is_one_of(field.type, {TypeId::float16, TypeId::float32, TypeId::float64});
+    bool const is_integer = is_one_of(field.type, {TypeId::int8, TypeId::int16, TypeId::int32, TypeId::int64,
+                                                   TypeId::uint8, TypeId::uint16, TypeId::uint32, TypeId::uint64});
+    if (is_integer)
+      for (auto const function : {AggregateFunction::sum, AggregateFunction::mean})
+        spec.aggregates.push_back({function, field.name, std::string(to_string(function)) + " " + field.name});
+    if (is_integer || is_float || field.type.id == TypeId::date32)
+      for (auto const function : {AggregateFunction::min, AggregateFunction::max})
+        spec.aggregates.push_back({function, field.name, std::string(to_string(function)) + " " + field.name});
+  }
+  spec.aggregates.push_back({AggregateFunction::count, std::nullopt, "rows"});
+  return spec;
+}
+
+/// Adds the rows in pieces, each to a lane, in an order of their own.
+Result<Table> grouped_in_pieces(Table const& table, GroupBySpec const& spec, Draw& draw) {
+  Control const control;
+  GARUDA_TRY_ASSIGN(auto const groups, PipelinedGroups::create(table.schema(), spec, kLanes, control));
+  if (groups == nullptr) return fail(ErrorCode::usage, "lanes cannot keep these groups");
+  std::vector<std::uint64_t> begins;
+  auto const rows = static_cast<std::uint64_t>(table.num_rows());
+  for (std::uint64_t begin = 0; begin < rows; begin += 7) begins.push_back(begin);
+  for (std::size_t i = begins.size(); i > 1; --i) std::swap(begins[i - 1], begins[draw.below(i)]);
+  for (auto const begin : begins) {
+    auto const piece = pipeline::slice_rows(table.view(), begin, 7);
+    auto first = begin;
+    for (auto const& batch : piece.batches()) {
+      GARUDA_TRY(groups->add(draw.below(kLanes), first, batch));
+      first += static_cast<std::uint64_t>(batch.num_rows);
+    }
+  }
+  return groups->finish();
+}
+
+TEST(PipelinedGroups, AreThoseOfTheTable) {
+  std::size_t num_compared = 0;
+  for (std::uint64_t seed = 0; seed < 300; ++seed) {
+    SCOPED_TRACE(seed);
+    Draw draw(seed);
+    auto const table = random_table("c", draw.of<std::size_t>({0, 1, 5, 40, 300}), draw);
+    auto const spec = random_spec(table.schema(), draw);
+    auto const groups = grouped_in_pieces(table, spec, draw);
+    std::optional<reference::TextTable> expected;
+    try {
+      expected = reference::reference_group_by(table.view(), spec);
+    } catch (reference::SumOverflow const&) {
+      EXPECT_FALSE(groups);
+      continue;
+    }
+    ASSERT_TRUE(groups) << groups.error().message();
+    EXPECT_EQ(reference::read_table(groups->view()), *expected);
+    ++num_compared;
+  }
+  EXPECT_GT(num_compared, 200);  // a sum beyond its type ends in an error
+}
+
+TEST(PipelinedGroups, SumsThatLeaveTheirWordsComeBack) {
+  constexpr auto kMost = std::numeric_limits<std::int64_t>::max();
+  auto const value = reference::make_column<std::int64_t>(typed(TypeId::int64),
+                                                          std::vector<std::int64_t>{kMost, kMost, -kMost, -kMost, 5});
+  auto const table = table_of({"value"}, {value});
+  GroupBySpec spec;
+  spec.aggregates = {{AggregateFunction::sum, "value", "sum"}};
+  Draw draw(1);
+  auto const groups = grouped_in_pieces(table, spec, draw);
+  ASSERT_TRUE(groups) << groups.error().message();
+  EXPECT_EQ(reference::read_table(groups->view()), reference::reference_group_by(table.view(), spec));
+}
+
+TEST(PipelinedGroups, DoNotTakeWhatNeedsAllRows) {
+  auto const table =
+      table_of({"text", "float"}, {reference::make_strings({"a", "b"}),
+                                   reference::make_column<double>(typed(TypeId::float64), std::vector<double>{1, 2})});
+  Control const control;
+  for (auto const& [function, column] : {std::pair{AggregateFunction::min, "text"},
+                                         {AggregateFunction::sum, "float"},
+                                         {AggregateFunction::median, "float"},
+                                         {AggregateFunction::first, "text"}}) {
+    GroupBySpec spec;
+    spec.aggregates = {{function, column, std::nullopt}};
+    auto const groups = PipelinedGroups::create(table.schema(), spec, kLanes, control);
+    ASSERT_TRUE(groups);
+    EXPECT_EQ(*groups, nullptr) << to_string(function);
+  }
+}
+
+TEST(PipelinedGroups, PayWhereKeysHaveSeveralRows) {
+  Control const control;
+  auto const pays = [&](std::int64_t rows, std::int64_t keys) {
+    std::vector<std::int64_t> values(static_cast<std::size_t>(rows));
+    for (std::int64_t i = 0; i < rows; ++i) values[static_cast<std::size_t>(i)] = i % keys;
+    auto const table = table_of({"key"}, {reference::make_column<std::int64_t>(typed(TypeId::int64), values)});
+    GroupBySpec spec;
+    spec.keys = {"key"};
+    spec.aggregates = {{AggregateFunction::count, std::nullopt, "rows"}};
+    auto const groups = PipelinedGroups::create(table.schema(), spec, kLanes, control);
+    return *(*groups)->pays(table.view());
+  };
+  EXPECT_TRUE(pays(8'192, 100));
+  EXPECT_TRUE(pays(40, 16));
+  EXPECT_FALSE(pays(8'192, 4'000));
+  EXPECT_FALSE(pays(10, 10));
+}
+
+}  // namespace
+}  // namespace garuda::group_by
