@@ -7,6 +7,7 @@
 
 #include "operators/graphics/group_by/group_context.hpp"
 #include "operators/graphics/join/kernel_context.hpp"
+#include "operators/graphics/rows/drawn_rows.hpp"
 #include "tests/graphics/graphics_device.hpp"
 #include "tests/graphics/pipeline_figures.hpp"
 
@@ -34,6 +35,8 @@ TEST_F(GraphicsPipelines, OfGroupBysCompile) {
   EXPECT_GT(specs.size(), kGroupPasses);
   expect_compiled("graphics group-by", specs);
 }
+
+TEST_F(GraphicsPipelines, OfDrawnRowsCompile) { expect_compiled("drawn rows", drawn_row_pipelines()); }
 
 }  // namespace
 }  // namespace garuda::graphics

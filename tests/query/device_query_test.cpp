@@ -8,6 +8,7 @@
 #include <limits>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "garuda/engine.hpp"
@@ -27,10 +28,12 @@ using Rows = std::vector<std::vector<std::optional<std::string>>>;
 
 class DeviceQueries : public testing::EngineTest {
  protected:
-  /// Options of the path whose operators take tables on a device, on each device.
+  /// Options of the paths that evaluate expressions on a device, on each device.
   static std::vector<QueryOptions> device_paths() {
     auto all = all_paths<QueryOptions>();
-    std::erase_if(all, [](QueryOptions const& options) { return options.path != Path::compute; });
+    std::erase_if(all, [](QueryOptions const& options) {
+      return options.path != Path::compute && options.path != Path::graphics;
+    });
     return all;
   }
 
@@ -301,6 +304,54 @@ TEST_F(DeviceQueries, FiltersProjectionsAndGroupsStayOnTheDevice) {
       for (auto const& query : revenue_queries(Query::scan(table.view())))
         EXPECT_GE(compare(query, strict, std::to_string(rows) + " rows"), 3U);
     }
+  }
+}
+
+/// Operators of a plan that ran on a device by this path, but for tables.
+std::vector<std::string> operations_on(Path path, Plan const& plan) {
+  std::vector<std::string> operations;
+  if (plan.on_device && plan.path == path && plan.operation != "table") operations.push_back(plan.operation);
+  for (auto const& input : plan.inputs)
+    for (auto& operation : operations_on(path, input)) operations.push_back(std::move(operation));
+  return operations;
+}
+
+std::uint64_t counter_of(QueryResult const& result, std::string_view name) {
+  for (auto const& [counter, value] : result.stats().counters)
+    if (counter == name) return value;
+  return 0;
+}
+
+TEST_F(DeviceQueries, FiltersAndColumnsRunOnThePathThatWasAskedFor) {
+  auto const table = items(1'025);
+  auto const query = revenue_queries(Query::scan(table.view())).back();
+  for (auto options : device_paths()) {
+    options.strict = true;
+    auto const result = engine().run(query, options);
+    ASSERT_TRUE(result) << result.error().describe();
+    EXPECT_EQ(operations_on(options.path, (*result)->plan()),
+              (std::vector<std::string>{"group-by", "project", "project", "filter"}));
+    if (options.path == Path::graphics) EXPECT_GE(counter_of(**result, "points"), 1'025U);
+  }
+}
+
+TEST_F(DeviceQueries, RowsAreDrawnInWindowsWhereMemoryIsShort) {
+  constexpr std::size_t kRows = 20'000;
+  auto const table = items(kRows);
+  auto const price = call("multiply", {column("price"), call("subtract", {decimal(100, 3, 2), column("discount")})});
+  auto divided = call("divide", {column("price"), column("discount")});
+  divided.null_on_failure = true;
+  auto const query = Query::scan(table.view())
+                         .filter(call("gt", {column("discount"), decimal(3, 15, 2)}))
+                         .project({{"price", price}, {"divided", divided}, {"day", column("day")}});
+  for (auto options : device_paths()) {
+    if (options.path != Path::graphics) continue;
+    // The columns take 1.2 MB, so that an image holds few thousand rows of the memory that a pass may take.
+    options.device_memory_limit_bytes = 1'300'000;
+    EXPECT_EQ(compare(query, options, "in windows"), 2U);
+    auto const result = engine().run(query, options);
+    ASSERT_TRUE(result) << result.error().describe();
+    EXPECT_GE(counter_of(**result, "passes"), 5U);
   }
 }
 

@@ -18,37 +18,51 @@ PassShape expression_shape() {
 
 }  // namespace
 
-Result<ExpressionPass> ExpressionPass::create(ComputeContext& context, ExpressionSteps const& steps) {
-  ExpressionPass pass;
-  pass.num_steps_ = steps.num_steps();
-  pass.can_fail_ = steps.can_fail();
-  pass.words_ = steps.words();
-  auto const bytes = pass.words_.size() * sizeof(std::uint32_t);
+Result<DeviceSteps> DeviceSteps::create(ComputeContext& context, ExpressionSteps const& steps) {
+  DeviceSteps made;
+  made.num_steps_ = steps.num_steps();
+  made.words_ = steps.words();
+  auto const bytes = made.words_.size() * sizeof(std::uint32_t);
   if (bytes > kMostUpdatedBytes)
     return fail(ErrorCode::limit_exceeded,
                 fmt::format("expressions on a device take at most {} bytes of steps and constants: {}",
                             kMostUpdatedBytes, bytes));
-  GARUDA_TRY_ASSIGN(pass.steps_, context.device_buffer(bytes, "steps of expressions"));
+  GARUDA_TRY_ASSIGN(made.buffer_, context.device_buffer(bytes, "steps of expressions"));
+  return made;
+}
+
+Result<void> DeviceSteps::record(ComputeContext& context, char const* phase) const {
+  return context.update(phase, buffer_, std::as_bytes(std::span(words_)));
+}
+
+Result<ExpressionState> read_expression_state(ComputeContext& context, char const* phase, vk::Buffer const& state) {
+  GARUDA_TRY_ASSIGN(auto const said, context.read_value<std::uint32_t>(phase, state));
+  return ExpressionState{(said & shaders::kRowFailed) != 0, (said & shaders::kRowUnsettled) != 0};
+}
+
+Result<ExpressionPass> ExpressionPass::create(ComputeContext& context, ExpressionSteps const& steps) {
+  ExpressionPass pass;
+  pass.can_fail_ = steps.can_fail();
+  GARUDA_TRY_ASSIGN(pass.steps_, DeviceSteps::create(context, steps));
   GARUDA_TRY_ASSIGN(pass.state_, context.device_buffer(sizeof(std::uint32_t), "state of expressions"));
   return pass;
 }
 
 Result<void> ExpressionPass::record(ComputeContext& context, char const* phase, std::uint64_t rows) {
   GARUDA_EXPECTS(rows > 0);
-  GARUDA_TRY(context.update(phase, steps_, std::as_bytes(std::span(words_))));
+  GARUDA_TRY(steps_.record(context, phase));
   GARUDA_TRY(context.fill(phase, state_, 0));
   shaders::ExpressionPush push{};
   push.steps = steps_.address();
   push.state = state_.address();
-  push.num_steps = num_steps_;
+  push.num_steps = steps_.num_steps();
   push.num_rows = static_cast<std::uint32_t>(rows);
   return context.dispatch_each(phase, expression_shape(), push, rows);
 }
 
 Result<ExpressionState> ExpressionPass::read_state(ComputeContext& context, char const* phase) const {
   if (!can_fail_) return ExpressionState{};
-  GARUDA_TRY_ASSIGN(auto const said, context.read_value<std::uint32_t>(phase, state_));
-  return ExpressionState{(said & shaders::kRowFailed) != 0, (said & shaders::kRowUnsettled) != 0};
+  return read_expression_state(context, phase, state_);
 }
 
 std::vector<vk::ComputePipelineSpec> expression_pipelines(ComputeTuning const& tuning) {

@@ -90,6 +90,8 @@ struct PathRow {
   /// `automatic` takes it only where that is allowed (RunOptions::allow_cuda) or no other path has a GPU.
   bool asks_permission = false;
   bool takes_whole_tables = false;  ///< offers placement=device, and takes tables that live on a device
+  /// Draws the rows of queries to filter them and to compute their columns; joins and group-bys take the host's tables.
+  bool draws_rows = false;
   /// Looks for the devices that it runs on; paths of one API share it. An API of paths that ask for permission is
   /// looked at late: loading it takes long. nullptr: the path needs no device. Errors: no_device, with what is missing.
   Result<std::unique_ptr<ApiDevices>> (*find_devices)(EngineOptions const& options) = nullptr;

@@ -8,6 +8,7 @@
 #include "operators/compute/primitives/device_primitives.hpp"
 #include "operators/compute/primitives/late_gather.hpp"
 #include "operators/device/device_types.hpp"
+#include "operators/graphics/rows/drawn_rows.hpp"
 #include "operators/materialize/column_words.hpp"
 
 namespace garuda::device {
@@ -113,9 +114,18 @@ Result<void> fetch_rows(compute::ComputeContext& context, compute::LateGather& g
   return context.submissions().finish();
 }
 
+/// A column that a draw makes.
+struct DrawnColumn {
+  compute::ExpressionSteps steps;
+  compute::DeviceColumn target;
+  std::optional<graphics::NullBit> nulls;
+};
+
 /// Where the values of computed columns go.
 struct ComputedColumns {
-  compute::ExpressionSteps steps;
+  compute::ExpressionSteps steps;  ///< of the columns that one compute pass makes
+  std::vector<DrawnColumn> drawn;
+  std::vector<std::size_t> nulls;  ///< among `stored`: words of null bits
   std::vector<DeviceTableState::Stored> stored;
   std::vector<DeviceTableState::Column> columns;  ///< their places count from the end of the table's `stored`
   std::vector<ReadColumns> read;                  ///< in place until the steps have run
@@ -126,10 +136,15 @@ constexpr std::uint32_t kNullBits = 32;
 
 /// Takes memory for computed columns, and writes the steps that fill them.
 Result<ComputedColumns> computed_columns(compute::ComputeContext& context, DeviceTableState& table,
-                                         std::span<DeviceExpression const> columns) {
+                                         std::span<DeviceExpression const> columns, bool draws) {
   ComputedColumns made;
   std::optional<std::size_t> nulls;
   std::uint32_t bit = 0;
+  auto const end_nulls = [&] {
+    if (nulls && !draws) made.steps.add_nulls(made.stored[*nulls].buffer.address());
+    nulls.reset();
+    bit = 0;
+  };
   for (auto const& column : columns) {
     auto const* const expression = std::get_if<expr::Expression>(&column);
     if (expression == nullptr) continue;
@@ -138,6 +153,7 @@ Result<ComputedColumns> computed_columns(compute::ComputeContext& context, Devic
       if (!nulls) {
         GARUDA_TRY_ASSIGN(auto words, take_column(table, 1));
         nulls = made.stored.size();
+        made.nulls.push_back(*nulls);
         made.stored.push_back(std::move(words));
       }
       placed.nulls = nulls;
@@ -149,20 +165,64 @@ Result<ComputedColumns> computed_columns(compute::ComputeContext& context, Devic
     compute::DeviceColumn const target{values.buffer.address(), values.words};
     auto const null_bit = placed.nulls ? std::optional(placed.null_bit) : std::nullopt;
     GARUDA_TRY_ASSIGN(auto read, read_columns(context, table, types));
-    GARUDA_TRY(made.steps.add_column(program, read.inputs, target, null_bit));
+    auto& steps = draws ? made.drawn.emplace_back().steps : made.steps;
+    GARUDA_TRY(steps.add_column(program, read.inputs, target, null_bit));
+    if (draws) {
+      made.drawn.back().target = target;
+      if (null_bit) made.drawn.back().nulls = {made.stored[*nulls].buffer.address(), *null_bit};
+    }
     made.read.push_back(std::move(read));
     placed.stored = made.stored.size();
     made.stored.push_back(std::move(values));
     made.columns.push_back(std::move(placed));
-    if (bit == kNullBits) {
-      made.steps.add_nulls(made.stored[*nulls].buffer.address());
-      nulls.reset();
-      bit = 0;
-    }
+    if (bit == kNullBits) end_nulls();
   }
-  if (nulls) made.steps.add_nulls(made.stored[*nulls].buffer.address());
+  end_nulls();
   return made;
 }
+
+/// Passes that evaluate expressions over the rows of a table, and stay in place until they have run.
+class RowPasses {
+ public:
+  RowPasses(DeviceTableState const& table, RowsOptions const& options) : table_(table), draws_(options.draws) {}
+
+  /// Finds the rows that pass. `steps` end with flags. Errors: those of the passes.
+  Result<compute::ExpressionState> find_flags(compute::ComputeContext& context, compute::ExpressionSteps const& steps,
+                                              VkDeviceAddress flags) {
+    if (!draws_) return evaluate(context, kFilterPhase, steps);
+    GARUDA_TRY(start_drawing(context, graphics::RowForm::flags));
+    GARUDA_TRY(drawn_->record_flags(context, kFilterPhase, steps, flags));
+    return drawn_->read_state(context, kFilterPhase);
+  }
+
+  /// Fills computed columns. Errors: those of the passes.
+  Result<compute::ExpressionState> fill(compute::ComputeContext& context, ComputedColumns const& computed) {
+    if (!draws_) return evaluate(context, kProjectPhase, computed.steps);
+    GARUDA_TRY(start_drawing(context, graphics::RowForm::values));
+    for (auto const words : computed.nulls) GARUDA_TRY(context.fill(kProjectPhase, computed.stored[words].buffer, 0));
+    for (auto const& column : computed.drawn)
+      GARUDA_TRY(drawn_->record_column(context, kProjectPhase, column.steps, column.target, column.nulls));
+    return drawn_->read_state(context, kProjectPhase);
+  }
+
+ private:
+  Result<compute::ExpressionState> evaluate(compute::ComputeContext& context, char const* phase,
+                                            compute::ExpressionSteps const& steps) {
+    GARUDA_TRY_ASSIGN(pass_, compute::ExpressionPass::create(context, steps));
+    GARUDA_TRY(pass_->record(context, phase, table_.rows));
+    return pass_->read_state(context, phase);
+  }
+
+  Result<void> start_drawing(compute::ComputeContext& context, graphics::RowForm form) {
+    GARUDA_TRY_ASSIGN(drawn_, graphics::DrawnRows::create(context, *table_.device.open.pipelines, form, table_.rows));
+    return {};
+  }
+
+  DeviceTableState const& table_;
+  bool draws_;
+  std::optional<compute::ExpressionPass> pass_;
+  std::optional<graphics::DrawnRows> drawn_;
+};
 
 }  // namespace
 
@@ -191,9 +251,8 @@ Result<std::optional<DeviceTable>> filter_device_table(DeviceTableState const& t
   compute::ExpressionSteps steps;
   GARUDA_TRY_ASSIGN(auto const read, read_columns(context, table, types));
   GARUDA_TRY(steps.add_flags(program, read.inputs, flags.address()));
-  GARUDA_TRY_ASSIGN(auto pass, compute::ExpressionPass::create(context, steps));
-  GARUDA_TRY(pass.record(context, kFilterPhase, table.rows));
-  GARUDA_TRY_ASSIGN(auto const said, pass.read_state(context, kFilterPhase));
+  RowPasses passes(table, options);
+  GARUDA_TRY_ASSIGN(auto const said, passes.find_flags(context, steps, flags.address()));
   if (said.has_failed || said.is_unsettled) return std::nullopt;
 
   std::vector<compute::DeviceColumn> sources;
@@ -220,11 +279,10 @@ Result<std::optional<DeviceTable>> project_device_table(DeviceTable table, std::
   if (computes) {
     GARUDA_TRY_ASSIGN(auto const lane, open_rows_lane(*state, options));
     auto& context = lane->context();
-    GARUDA_TRY_ASSIGN(computed, computed_columns(context, *state, columns));
+    GARUDA_TRY_ASSIGN(computed, computed_columns(context, *state, columns, options.draws));
     if (state->rows > 0) {
-      GARUDA_TRY_ASSIGN(auto pass, compute::ExpressionPass::create(context, computed.steps));
-      GARUDA_TRY(pass.record(context, kProjectPhase, state->rows));
-      GARUDA_TRY_ASSIGN(auto const said, pass.read_state(context, kProjectPhase));
+      RowPasses passes(*state, options);
+      GARUDA_TRY_ASSIGN(auto const said, passes.fill(context, computed));
       GARUDA_TRY(context.order_all(kProjectPhase));
       GARUDA_TRY(lane->submissions().finish());
       if (said.has_failed || said.is_unsettled) return std::nullopt;

@@ -25,6 +25,7 @@ struct RowsOptions {
   Control control;
   contract::StatsSink* stats = nullptr;
   std::uint64_t memory_limit_bytes = 0;  ///< of device memory, for all but the result; 0: what there is
+  bool draws = false;                    ///< expressions are evaluated by vertices of points, else by compute passes
 };
 
 /// Whether passes evaluate an expression over `num_columns` columns. Errors: invalid_input, with the reason.

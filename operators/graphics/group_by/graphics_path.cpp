@@ -12,6 +12,7 @@ contract::PathRow const kGraphicsPath{
     .path = Path::graphics,
     .name = "graphics",
     .api = DeviceApi::vulkan,
+    .draws_rows = true,
     .find_devices = vulkan::find_vulkan_devices,
     .join = {.offers = graphics_join_offers,
              .open =

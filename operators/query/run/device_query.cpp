@@ -8,6 +8,7 @@
 
 #include "core/stopwatch.hpp"
 #include "expr/sides.hpp"
+#include "operators/compute/primitives/compute_context.hpp"
 #include "operators/contract/sizing.hpp"
 #include "operators/device/device_group_by.hpp"
 #include "operators/device/device_types.hpp"
@@ -32,10 +33,12 @@ void add_residents(Bound const& query, std::vector<device::DeviceTableState cons
   for (auto const& input : query.inputs) add_residents(input, tables);
 }
 
-/// Whether the path takes tables on a device. Under a limit of memory rows are kept as its operators of the host say.
-bool takes_tables(QueryOptions const& options) {
+/// The path of the options, where operators over rows run on its device; nullptr: they run on the host. Under a limit
+/// of memory rows are kept as its operators of the host say.
+contract::PathRow const* path_of_rows(QueryOptions const& options) {
   auto const* const row = plan::find_path(options.path);
-  return row != nullptr && row->takes_whole_tables && row->api == DeviceApi::vulkan && options.memory_limit_bytes == 0;
+  if (row == nullptr || row->api != DeviceApi::vulkan || options.memory_limit_bytes != 0) return nullptr;
+  return row->takes_whole_tables || row->draws_rows ? row : nullptr;
 }
 
 std::optional<std::string> no_place(Schema const& schema) {
@@ -88,8 +91,10 @@ Result<std::unique_ptr<DeviceQuery>> DeviceQuery::open(Bound const& query, Query
                                                        contract::DeviceSet& devices, run::QueryRun& run) {
   std::vector<device::DeviceTableState const*> residents;
   add_residents(query, residents);
-  if (residents.empty() && !takes_tables(options)) return nullptr;
+  auto const* const path = path_of_rows(options);
+  if (residents.empty() && path == nullptr) return nullptr;
   std::unique_ptr<DeviceQuery> made(new DeviceQuery(options, devices, run));
+  made->path_ = path != nullptr ? path : plan::find_path(Path::compute);
   if (!residents.empty()) {
     made->device_ = residents.front()->device;
     auto const index = std::optional<std::size_t>(made->device_.info->index);
@@ -109,7 +114,17 @@ Result<std::unique_ptr<DeviceQuery>> DeviceQuery::open(Bound const& query, Query
   run::PhaseTimer const timer(run.recorder, "open device");
   GARUDA_TRY_ASSIGN(made->device_.open, vulkan::open_vulkan(devices, *index));
   made->device_.info = &devices.devices()[*index];
+  made->check_device();
   return made;
+}
+
+void DeviceQuery::check_device() {
+  if (!path_->draws_rows) return;
+  // Rows that were drawn are listed and fetched by compute passes.
+  auto const tuning = compute::compute_tuning(device_.open.device->traits());
+  if (tuning) return;
+  gave_up_ = tuning.error().message();
+  run_.recorder.note("filters and expressions run on the host: " + *gave_up_);
 }
 
 std::optional<std::string> DeviceQuery::refusal(Bound const& query) const {
@@ -134,6 +149,10 @@ std::optional<std::string> DeviceQuery::refusal(Bound const& query) const {
     }
     return computes ? std::nullopt : refusal(query.inputs[0]);
   }
+  bool const joins_or_groups =
+      std::holds_alternative<BoundJoin>(operation) || std::holds_alternative<BoundGroupBy>(operation);
+  if (joins_or_groups && path_->draws_rows)
+    return fmt::format("path {} joins and groups tables of the host", path_->name);
   if (auto const* const join = std::get_if<BoundJoin>(&operation)) {
     if (join->keys.empty()) return "joins without keys take tables of the host";
     if (join->pairs) return "a condition that is more than comparisons is tested on the host";
@@ -174,12 +193,12 @@ Result<Table> DeviceQuery::bring_down(DeviceRows const& rows) {
 }
 
 device::RowsOptions DeviceQuery::rows_options() const {
-  return {options_.control, &run_.recorder, options_.device_memory_limit_bytes};
+  return {options_.control, &run_.recorder, options_.device_memory_limit_bytes, path_->draws_rows};
 }
 
 Plan DeviceQuery::plan_of(Bound const& query, std::uint64_t rows, std::vector<Plan> inputs) const {
   auto plan = node_of(query);
-  plan.path = Path::compute;
+  plan.path = path_->path;
   plan.device = device_.info->name;
   plan.driver = device_.info->driver;
   plan.on_device = true;

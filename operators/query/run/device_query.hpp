@@ -90,6 +90,8 @@ class DeviceQuery {
   Result<HeldRows> kept(QueryResult& result, Bound const& query, std::vector<Plan> inputs);
   Result<Table> bring_down(DeviceRows const& rows);
 
+  /// Runs on the host what the device has no passes for.
+  void check_device();
   device::RowsOptions rows_options() const;
   Plan plan_of(Bound const& query, std::uint64_t rows, std::vector<Plan> inputs) const;
   /// Gives up where the rows have no value that shaders compute.
@@ -99,6 +101,7 @@ class DeviceQuery {
   contract::DeviceSet& devices_;
   run::QueryRun& run_;
   device::TableDevice device_;
+  contract::PathRow const* path_ = nullptr;
   RunOnHost run_on_host_;
   std::optional<std::string> gave_up_;
 };

@@ -14,6 +14,7 @@
 #include "../strings/strings.glsl"
 #include "texts.glsl"
 #include "run_expression.glsl"
+#include "stored_results.glsl"
 
 layout(push_constant) uniform Push { ExpressionPush push; };
 

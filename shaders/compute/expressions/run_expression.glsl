@@ -1,5 +1,6 @@
 // The steps of an expression for one row. Included behind expression_layout.h, words.glsl, integers.glsl, floats.glsl,
-// calendar.glsl and texts.glsl.
+// calendar.glsl and texts.glsl. The includer defines keep_result: compute passes write results to memory, and the vertex
+// stage, which has no stores, gives them to the point that it draws.
 
 /// A step, unpacked.
 struct ExpressionStep {
@@ -32,11 +33,8 @@ uvec4 loaded(ExpressionStep step, uint row) {
   return value;
 }
 
-void stored(ExpressionStep step, uvec4 value, uint row) {
-  uint words = step.numbers.x & 0xffu;
-  uvec2 address = element_at(step.value.xy, words, row);
-  for (uint w = 0u; w < words; ++w) Words(address).at[w] = value[w];
-}
+// Keeps the result of a row: kStore, kStoreTrue, kMarkNull or kStoreNulls. `null_bits`: the row's word of null bits.
+void keep_result(ExpressionStep step, uvec4 value, bool has_value, uint row, inout uint null_bits);
 
 // Below 0, 0 or above.
 int order_of(uint order, uvec4 a, uvec4 b) {
@@ -220,13 +218,7 @@ uint run_steps(uvec2 steps, uint num_steps, uint row) {
         value = step.value;
         has_value = step.numbers.x != 0u;
       } else {
-        if (step.function == kStore) stored(step, operands.first, row);
-        if (step.function == kStoreTrue) Words(step.value.xy).at[row] = has_first ? operands.first.x : 0u;
-        if (step.function == kMarkNull && !has_first) null_bits |= 1u << step.numbers.x;
-        if (step.function == kStoreNulls) {
-          Words(step.value.xy).at[row] = null_bits;
-          null_bits = 0u;
-        }
+        keep_result(step, operands.first, has_first, row, null_bits);
         continue;
       }
     } else if (step.function < kFirstInteger) {

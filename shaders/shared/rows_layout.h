@@ -1,0 +1,40 @@
+// The layout on which the passes that draw the rows of a table and their C++ side agree.
+#ifndef GARUDA_SHADERS_SHARED_ROWS_LAYOUT_H
+#define GARUDA_SHADERS_SHARED_ROWS_LAYOUT_H
+
+#include "../compute/expressions/expression_layout.h"
+#include "pass_layout.h"
+
+GARUDA_SHADER_BEGIN
+
+// The drawn rows, a pixel each. FLAGS: R32_UINT; VALUES: RGBA32_UINT, whose layer 1 is the value. A pixel that nobody
+// drew, of a row that was clipped, is 0.
+const uint kBindDrawnRows = 37u;  // utexture2DArray
+
+// Red channel of layer 0.
+const uint kRowKept = 1u;    // FLAGS: the row passes; VALUES: it has a value
+const uint kSaidShift = 1u;  // above: kRowFailed and kRowUnsettled
+
+/// Draws rows, whose expression the vertex stage evaluates.
+struct DrawRowsPush {
+  device_address steps;  // num_steps × kExpressionStepWords
+  uint num_steps;
+  uint first_row;  // at pixel 0
+  Raster image;
+};
+
+/// Takes rows over from the image.
+struct TakeRowsPush {
+  device_address target;  // FLAGS: rows × u32, 1 where a row passes, else 0; VALUES: rows × `words` u32
+  device_address nulls;   // VALUES: rows × u32 of null bits, zeroed; 0: no row is null
+  device_address state;   // a word of kRowFailed and kRowUnsettled
+  uint first_row;         // at pixel 0
+  uint num_rows;          // in the image
+  uint log2_width;        // of the image
+  uint words;
+  uint null_bit;
+};
+
+GARUDA_SHADER_END
+
+#endif
