@@ -28,13 +28,20 @@ using Rows = std::vector<std::vector<std::optional<std::string>>>;
 
 class DeviceQueries : public testing::EngineTest {
  protected:
-  /// Options of the paths that evaluate expressions on a device, on each device.
+  /// Options of the paths that evaluate expressions on a device, on each device that has buffer addresses.
   static std::vector<QueryOptions> device_paths() {
     auto all = all_paths<QueryOptions>();
     std::erase_if(all, [](QueryOptions const& options) {
-      return options.path != Path::compute && options.path != Path::graphics;
+      return (options.path != Path::compute && options.path != Path::graphics) || !has_addresses(options);
     });
     return all;
+  }
+
+  /// The compute path runs where a device has buffer addresses.
+  static bool has_addresses(QueryOptions const& options) {
+    return std::ranges::any_of(all_paths<QueryOptions>(), [&](QueryOptions const& other) {
+      return other.path == Path::compute && other.device == options.device;
+    });
   }
 
   /// The rows of a query, with their bits, or its error.
@@ -316,6 +323,13 @@ std::vector<std::string> operations_on(Path path, Plan const& plan) {
   return operations;
 }
 
+/// The reasons of the operators of a plan.
+std::string reasons_of(Plan const& plan) {
+  auto reasons = plan.reason + "\n";
+  for (auto const& input : plan.inputs) reasons += reasons_of(input);
+  return reasons;
+}
+
 std::uint64_t counter_of(QueryResult const& result, std::string_view name) {
   for (auto const& [counter, value] : result.stats().counters)
     if (counter == name) return value;
@@ -332,6 +346,19 @@ TEST_F(DeviceQueries, FiltersAndColumnsRunOnThePathThatWasAskedFor) {
     EXPECT_EQ(operations_on(options.path, (*result)->plan()),
               (std::vector<std::string>{"group-by", "project", "project", "filter"}));
     if (options.path == Path::graphics) EXPECT_GE(counter_of(**result, "points"), 1'025U);
+  }
+}
+
+TEST_F(DeviceQueries, DevicesWithoutAddressesFilterOnTheHost) {
+  auto const table = items(1'025);
+  auto const query = revenue_queries(Query::scan(table.view())).back();
+  for (auto options : all_paths<QueryOptions>()) {
+    if (options.path != Path::graphics || has_addresses(options)) continue;
+    EXPECT_EQ(compare(query, options, "without addresses"), 1U);
+    auto const plan = outcome_of(query, options).plan;
+    EXPECT_NE(reasons_of(plan).find("bufferDeviceAddress"), std::string::npos) << reasons_of(plan);
+    options.strict = true;
+    EXPECT_NE(outcome_of(query, options).error.find("path graphics: "), std::string::npos);
   }
 }
 
