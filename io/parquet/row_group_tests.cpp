@@ -83,10 +83,12 @@ Value value_of(Literal const& constant) {
 
 std::strong_ordering compare(Exact a, Exact b) noexcept {
   if (a.scale > b.scale) return 0 <=> compare(b, a);
-  for (; a.scale < b.scale; ++a.scale)
-    // A number of too many digits is the larger one, whatever the other is.
-    if (__builtin_mul_overflow(a.digits, Int128{10}, &a.digits))
-      return a.digits == 0 ? std::strong_ordering::equal : a.digits <=> Int128{0};
+  for (; a.scale < b.scale; ++a.scale) {
+    Int128 scaled = 0;
+    // A number of too many digits has the larger absolute value, whatever the other is.
+    if (__builtin_mul_overflow(a.digits, Int128{10}, &scaled)) return a.digits <=> Int128{0};
+    a.digits = scaled;
+  }
   return a.digits <=> b.digits;
 }
 
