@@ -139,8 +139,8 @@ class Query {
 };
 
 /// How and where a query runs; changes speed and resources, never its result. Joins and group-bys among its operators
-/// run on `path`, and so do filters and projections on path compute or of tables on a device; the others run on the
-/// host, and so do joins without keys where `path` joins by keys alone.
+/// run on `path`, and so do filters and projections on paths compute and graphics, or of tables on a device; the others
+/// run on the host, and so do joins without keys where `path` joins by keys alone.
 struct QueryOptions : RunOptions {
   JoinTuning join_tuning;
   GroupByTuning group_by_tuning;

@@ -345,7 +345,11 @@ TEST_F(DeviceQueries, FiltersAndColumnsRunOnThePathThatWasAskedFor) {
     ASSERT_TRUE(result) << result.error().describe();
     EXPECT_EQ(operations_on(options.path, (*result)->plan()),
               (std::vector<std::string>{"group-by", "project", "project", "filter"}));
-    if (options.path == Path::graphics) EXPECT_GE(counter_of(**result, "points"), 1'025U);
+    if (options.path != Path::graphics) continue;
+    EXPECT_GE(counter_of(**result, "points"), 1'025U);
+    EXPECT_TRUE(std::ranges::any_of((*result)->stats().phases,
+                                    [](PhaseStats const& phase) { return phase.name == "draw rows"; }));
+    EXPECT_NE(to_json((*result)->plan()).find("those that fail are clipped"), std::string::npos);
   }
 }
 

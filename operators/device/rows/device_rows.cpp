@@ -16,6 +16,8 @@ namespace {
 
 constexpr char const* kFilterPhase = "filter";
 constexpr char const* kProjectPhase = "project";
+// A point costs more than an element of a pass, so that their paces are measured apart.
+constexpr char const* kDrawPhase = "draw rows";
 constexpr char const* kCopyPhase = "copy columns";
 
 /// The types of the columns that an expression reads, by position; others have any.
@@ -191,18 +193,18 @@ class RowPasses {
                                               VkDeviceAddress flags) {
     if (!draws_) return evaluate(context, kFilterPhase, steps);
     GARUDA_TRY(start_drawing(context, graphics::RowForm::flags));
-    GARUDA_TRY(drawn_->record_flags(context, kFilterPhase, steps, flags));
-    return drawn_->read_state(context, kFilterPhase);
+    GARUDA_TRY(drawn_->record_flags(context, kDrawPhase, steps, flags));
+    return drawn_->read_state(context, kDrawPhase);
   }
 
   /// Fills computed columns. Errors: those of the passes.
   Result<compute::ExpressionState> fill(compute::ComputeContext& context, ComputedColumns const& computed) {
     if (!draws_) return evaluate(context, kProjectPhase, computed.steps);
     GARUDA_TRY(start_drawing(context, graphics::RowForm::values));
-    for (auto const words : computed.nulls) GARUDA_TRY(context.fill(kProjectPhase, computed.stored[words].buffer, 0));
+    for (auto const words : computed.nulls) GARUDA_TRY(context.fill(kDrawPhase, computed.stored[words].buffer, 0));
     for (auto const& column : computed.drawn)
-      GARUDA_TRY(drawn_->record_column(context, kProjectPhase, column.steps, column.target, column.nulls));
-    return drawn_->read_state(context, kProjectPhase);
+      GARUDA_TRY(drawn_->record_column(context, kDrawPhase, column.steps, column.target, column.nulls));
+    return drawn_->read_state(context, kDrawPhase);
   }
 
  private:

@@ -286,6 +286,7 @@ Result<HeldRows> DeviceQuery::filter(BoundFilter const& filter, Bound const& que
   if (!filtered) return unsettled(query);
   own(result, std::move(*filtered));
   auto plan = plan_of(query, result.table->rows, {std::move(input.plan)});
+  if (path_->draws_rows) plan.details.emplace_back("rows", "drawn as points; those that fail are clipped");
   plan.ns = watch.elapsed_ns();
   return HeldRows{std::move(result), std::move(plan)};
 }
@@ -317,6 +318,7 @@ Result<HeldRows> DeviceQuery::project(BoundProject const& project, Bound const& 
     rows.places = std::move(places);
   }
   auto plan = plan_of(query, rows.table->rows, {std::move(input.plan)});
+  if (computes && path_->draws_rows) plan.details.emplace_back("rows", "drawn as points; values are their colours");
   plan.ns = watch.elapsed_ns();
   return HeldRows{std::move(rows), std::move(plan)};
 }
