@@ -88,7 +88,7 @@ void add_run_command(CLI::App& app, Context& context) {
       "The plan is a message of Substrait 0.20 or later, with one relation; `garuda-sql` of the Python package runs "
       "SQL.\n"
       "Its joins and group-bys run on --path, the rest on the threads of the CPU. Of each table that it names those\n"
-      "columns are read that it uses. A query that does not fit --memory-limit is an error: nothing is spilled.\n"
+      "columns are read that it uses. What does not fit --memory-limit is spilled.\n"
       "Without --output, the first rows and the number of rows go to standard output.\n"
       "Examples:\n"
       "  garuda run q6.substrait --table lineitem=lineitem.parquet\n"
