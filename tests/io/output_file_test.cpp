@@ -2,13 +2,12 @@
 #include "core/os/output_file.hpp"
 
 #include <gmock/gmock.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
 
-#include <csignal>
 #include <random>
 
 #include "tests/io/arrow_tables.hpp"
+#include "tests/small_files.hpp"
 
 namespace garuda::io {
 namespace {
@@ -30,26 +29,6 @@ Table numbers(int rows) {
 class OutputFileTest : public ::testing::Test {
  protected:
   TemporaryFolder folder_;
-};
-
-/// A limit on the size of files stands for a full disk: both make write(2) fail.
-class SmallFiles {
- public:
-  explicit SmallFiles(rlim_t bytes) : handler_(std::signal(SIGXFSZ, SIG_IGN)) {
-    ::getrlimit(RLIMIT_FSIZE, &before_);
-    rlimit const limit{bytes, before_.rlim_max};
-    ::setrlimit(RLIMIT_FSIZE, &limit);
-  }
-  ~SmallFiles() {
-    ::setrlimit(RLIMIT_FSIZE, &before_);
-    std::signal(SIGXFSZ, handler_);
-  }
-  SmallFiles(SmallFiles const&) = delete;
-  SmallFiles& operator=(SmallFiles const&) = delete;
-
- private:
-  void (*handler_)(int);
-  rlimit before_{};
 };
 
 TEST_F(OutputFileTest, AppearsOnCommit) {
@@ -83,7 +62,7 @@ TEST_F(OutputFileTest, DisappearsUnfinished) {
 TEST_F(OutputFileTest, FullDiskLeavesNothing) {
   auto const table = numbers(300'000);
   for (auto const* name : {"x.parquet", "x.arrow", "x.csv"}) {
-    SmallFiles const limit(100'000);
+    garuda::testing::SmallFiles const limit(100'000);
     auto const written = write_table(folder_ / name, table);
     ASSERT_FALSE(written) << name;
     EXPECT_EQ(written.error().code(), ErrorCode::output);
@@ -99,7 +78,7 @@ TEST_F(OutputFileTest, FullDiskAtTheLastByte) {
     auto const size = write_table(folder_ / name, table);
     ASSERT_TRUE(size);
     std::filesystem::remove(folder_ / name);
-    SmallFiles const limit(*size - 1);
+    garuda::testing::SmallFiles const limit(*size - 1);
     auto const written = write_table(folder_ / name, table);
     ASSERT_FALSE(written) << name;
     EXPECT_EQ(written.error().code(), ErrorCode::output);

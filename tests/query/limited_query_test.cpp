@@ -2,20 +2,28 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <cstdlib>
+#include <filesystem>
 #include <limits>
 #include <optional>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
 #include "core/os/environment.hpp"
+#include "core/os/process.hpp"
 #include "garuda/engine.hpp"
 #include "tests/engine/engine_test.hpp"
 #include "tests/reference/column_builder.hpp"
 #include "tests/reference/data_types.hpp"
 #include "tests/reference/reference_join.hpp"
+#ifndef _WIN32
+#include "tests/small_files.hpp"
+#endif
 
 namespace garuda {
 namespace {
@@ -292,6 +300,127 @@ TEST_F(LimitedQueries, PlansSayWhatWasSpilled) {
   auto const& details = (*result)->plan().details;
   EXPECT_TRUE(std::ranges::any_of(details, [](auto const& detail) { return detail.first == "spilled"; }));
   EXPECT_NE(to_string((*result)->plan()).find("spilled"), std::string::npos);
+}
+
+/// A query of every operator that spills, and a folder of their own for their files.
+class InterruptedQueries : public LimitedQueries {
+ protected:
+  InterruptedQueries() { std::filesystem::create_directory(folder_); }
+  ~InterruptedQueries() override { std::filesystem::remove_all(folder_); }
+
+  struct Named {
+    char const* name;
+    Query query;
+    Rows rows;
+  };
+
+  std::vector<Named> queries() const {
+    auto const all = Query::scan(left_.view());
+    std::vector<Named> queries{
+        {"blocks of a group-by", all.group_by({{"few", column("few")}}, every_mergeable_aggregate()), {}},
+        {"partitions of a group-by",
+         all.group_by({{"many", column("many")}, {"text", column("text")}}, every_mergeable_aggregate()),
+         {}},
+        {"join",
+         renamed(left_, "").join(renamed(right_, "r_"), {JoinKind::full, {{column("many"), column("r_many")}}}),
+         {}},
+        {"sort", all.sort({{column("text")}, {column("real"), true}}), {}},
+        {"numbers of rows", all.number_rows("place", {column("few")}, {{column("real"), true}}), {}}};
+    for (auto& [name, query, rows] : queries) rows = sorted(answer(query, 0).rows);
+    return queries;
+  }
+
+  QueryOptions in_folder() const {
+    auto options = host();
+    options.temp_folder = folder_;
+    return options;
+  }
+
+  static Rows sorted(Rows rows) {
+    std::ranges::sort(rows);
+    return rows;
+  }
+
+  /// Requires that no file is left in the folder, with a name or open without one.
+  void expect_no_file(Named const& named) const {
+    EXPECT_TRUE(std::filesystem::is_empty(folder_)) << named.name;
+    std::error_code none;
+    for (auto const& open : std::filesystem::directory_iterator("/proc/self/fd", none)) {
+      auto const file = std::filesystem::read_symlink(open.path(), none).string();
+      EXPECT_FALSE(file.starts_with(folder_.string())) << named.name << ": " << file;
+    }
+  }
+
+  /// Requires that the query runs after all.
+  void expect_usable(Named const& named) const {
+    expect_no_file(named);
+    auto const found = answer(named.query, kLimit, 2, in_folder());
+    EXPECT_EQ(found.error, "") << named.name;
+    EXPECT_GT(found.spilled_bytes, 0U) << named.name;
+    EXPECT_EQ(sorted(found.rows), named.rows) << named.name;
+  }
+
+  std::filesystem::path const folder_ =
+      std::filesystem::temp_directory_path() / ("garuda-limited-" + std::to_string(os::process_id()));
+
+ private:
+  Table const left_ = numbers(8'009);
+  Table const right_ = numbers(2'503, 1'000);
+};
+
+#ifndef _WIN32
+TEST_F(InterruptedQueries, AFullDiskIsOneErrorThatNamesTheFolder) {
+  for (auto const& named : queries()) {
+    for (std::uint64_t const file_bytes : {1'000, 10'000, 40'000}) {
+      auto const found = [&] {
+        testing::SmallFiles const full(file_bytes);
+        return answer(named.query, kLimit, 2, in_folder());
+      }();
+      if (found.error.empty()) {
+        EXPECT_EQ(sorted(found.rows), named.rows) << named.name;
+        EXPECT_GT(file_bytes, 1'000U) << named.name;
+      } else {
+        EXPECT_EQ(found.code, ErrorCode::output) << named.name;
+        EXPECT_EQ(found.error, "cannot spill to " + folder_.string() + ": file too large") << named.name;
+      }
+      expect_no_file(named);
+    }
+    expect_usable(named);
+  }
+}
+#endif
+
+TEST_F(InterruptedQueries, CancellingInTheMiddleLeavesNothing) {
+  using Clock = std::chrono::steady_clock;
+  int cancelled_later = 0;
+  for (auto const& named : queries()) {
+    auto const begin = Clock::now();
+    expect_usable(named);
+    auto const whole = Clock::now() - begin;
+    for (int quarter = 0; quarter < 4; ++quarter) {
+      std::atomic<bool> cancelled = quarter == 0;
+      auto options = in_folder();
+      options.control.cancelled = &cancelled;
+      Answer found;
+      {
+        std::jthread const canceller([&] {
+          std::this_thread::sleep_for(whole * quarter / 4);
+          cancelled = true;
+        });
+        found = answer(named.query, kLimit, 2, options);
+      }
+      if (found.error.empty()) {
+        EXPECT_EQ(sorted(found.rows), named.rows) << named.name;
+        EXPECT_GT(quarter, 0) << named.name;
+      } else {
+        EXPECT_EQ(found.code, ErrorCode::cancelled) << named.name << ": " << found.error;
+        cancelled_later += quarter > 0;
+      }
+      expect_no_file(named);
+    }
+    expect_usable(named);
+  }
+  EXPECT_GT(cancelled_later, 2);
 }
 
 }  // namespace
