@@ -30,23 +30,22 @@ Bound semi_join(Bound left, TableView built, std::vector<std::pair<std::size_t, 
   return bound;
 }
 
-/// Puts the semi join below the group-by that the columns of the keys come from. False: there is none.
+/// Puts the semi join, by the keys whose columns come from there, below a group-by. False: there is none.
 bool push_down(Bound& query, TableView built, std::vector<std::pair<std::size_t, std::size_t>>& keys,
                bool nulls_equal) {
   if (std::holds_alternative<BoundFilter>(query.operation)) return push_down(query.inputs[0], built, keys, nulls_equal);
   if (auto const* const project = std::get_if<BoundProject>(&query.operation)) {
-    for (auto& key : keys) {
-      auto const* const position = std::get_if<std::size_t>(&project->columns[key.first]);
-      if (position == nullptr) return false;
-      key.first = *position;
-    }
+    auto const position = [&](auto const& key) { return std::get_if<std::size_t>(&project->columns[key.first]); };
+    std::erase_if(keys, [&](auto const& key) { return position(key) == nullptr; });
+    for (auto& key : keys) key.first = *position(key);
     return push_down(query.inputs[0], built, keys, nulls_equal);
   }
   auto const* const group_by = std::get_if<BoundGroupBy>(&query.operation);
   if (group_by == nullptr) return false;
-  bool const are_keys = std::ranges::all_of(keys, [&](auto const& key) { return key.first < group_by->num_keys; });
+  // Groups that agree with no row of the build side in some of the keys do not match it.
+  std::erase_if(keys, [&](auto const& key) { return key.first >= group_by->num_keys; });
   auto& input = query.inputs[0];
-  if (!are_keys || most_scanned_rows(input) < kFewestRowsEach * built.num_rows()) return false;
+  if (keys.empty() || most_scanned_rows(input) < kFewestRowsEach * built.num_rows()) return false;
   input = semi_join(std::move(input), built, std::move(keys), nulls_equal);
   return true;
 }
