@@ -101,6 +101,29 @@ void for_decimals(StepFrame const& frame, Body const& body) {
                      });
 }
 
+/// Computes all rows of the low words of their operands, without a branch. False, where an operand has more than 64
+/// bits or a result too many digits: results mean nothing then.
+template <class Compute>
+bool computed_narrow(StepFrame const& frame, DecimalScales const& scales, Compute const& compute) {
+  auto* const to = frame.to<Int128>();
+  auto const beyond = scales.beyond;
+  std::uint64_t excess = 0;
+  bool has_room = true;
+  for_values<Int128>(frame.operand(0), frame.operand(frame.operands - 1), frame.count,
+                     [&, to, beyond](std::size_t i, Int128 a, Int128 b) {
+                       auto const first = static_cast<std::int64_t>(a);
+                       auto const second = static_cast<std::int64_t>(b);
+                       excess |= static_cast<std::uint64_t>((a ^ first) >> 64) |
+                                 static_cast<std::uint64_t>((b ^ second) >> 64);
+                       auto const value = compute(first, second);
+                       to[i] = value;
+                       has_room &= static_cast<UInt128>(value) + (beyond - 1) <= 2 * (beyond - 1);
+                     });
+  if (excess != 0 || !has_room) return false;
+  std::fill_n(frame.failed, frame.count, std::uint8_t{0});
+  return true;
+}
+
 /// Whether two values are those of 64 bits.
 bool are_narrow(Int128 a, Int128 b) noexcept {
   return static_cast<std::int64_t>(a) == a && static_cast<std::int64_t>(b) == b;
@@ -115,6 +138,10 @@ void add_decimals(StepFrame const& frame, DecimalScales const& scales, bool subt
       std::min(first_power, second_power) >= 0 && std::max(first_power, second_power) <= kNarrowPower;
   auto const first = static_cast<std::int64_t>(power_of_ten(is_simple ? first_power : 0));
   auto const second = static_cast<std::int64_t>(power_of_ten(is_simple ? second_power : 0)) * (subtracts ? -1 : 1);
+  if (is_simple && computed_narrow(frame, scales, [=](std::int64_t a, std::int64_t b) {
+        return Int128{a} * first + Int128{b} * second;
+      }))
+    return;
   for_decimals(frame, [&](Int128 a, Int128 b, Int128& to) {
     if (is_simple && are_narrow(a, b)) {
       to = Int128{static_cast<std::int64_t>(a)} * first + Int128{static_cast<std::int64_t>(b)} * second;
@@ -126,6 +153,7 @@ void add_decimals(StepFrame const& frame, DecimalScales const& scales, bool subt
 
 void multiply_decimals(StepFrame const& frame, DecimalScales const& scales) {
   bool const is_exact = scales.result == scales.first + scales.second;
+  if (is_exact && computed_narrow(frame, scales, [](std::int64_t a, std::int64_t b) { return Int128{a} * b; })) return;
   for_decimals(frame, [&](Int128 a, Int128 b, Int128& to) {
     if (is_exact && are_narrow(a, b)) {
       to = Int128{static_cast<std::int64_t>(a)} * static_cast<std::int64_t>(b);
