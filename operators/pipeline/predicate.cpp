@@ -26,6 +26,34 @@ std::uint64_t cost_of(expr::Expression const& expression) {
   return cost;
 }
 
+std::vector<std::size_t> columns_of(expr::Expression const& expression) {
+  std::vector<std::size_t> columns;
+  expr::visit_columns(expression, [&](std::size_t column) { columns.push_back(column); });
+  std::ranges::sort(columns);
+  columns.erase(std::ranges::unique(columns).begin(), columns.end());
+  return columns;
+}
+
+/// Makes one conjunct of comparisons of the same numbers, as those of a range: they are computed for all rows of a
+/// block sooner than the rows that one leaves are found for the next.
+Result<std::vector<expr::Expression>> without_ranges(std::vector<expr::Expression> conjuncts) {
+  constexpr std::uint64_t kMostCost = 64;
+  std::vector<expr::Expression> merged;
+  bool is_fixed = false;  // behind an expression that can fail none moves
+  for (auto& conjunct : conjuncts) {
+    is_fixed = is_fixed || expr::can_fail(conjunct);
+    auto const same = std::ranges::find_if(merged, [&](auto const& other) {
+      return !is_fixed && cost_of(other) + cost_of(conjunct) <= kMostCost && columns_of(other) == columns_of(conjunct);
+    });
+    if (same == merged.end()) {
+      merged.push_back(std::move(conjunct));
+      continue;
+    }
+    GARUDA_TRY_ASSIGN(*same, expr::call(expr::Function::all, {std::move(*same), std::move(conjunct)}));
+  }
+  return merged;
+}
+
 }  // namespace
 
 /// Rows of a block that the conjuncts so far leave, by their place in it.
@@ -59,7 +87,7 @@ struct Predicate::Block {
 };
 
 Result<std::unique_ptr<Predicate>> Predicate::create(expr::Expression const& expression) {
-  auto conjuncts = expr::conjuncts(expression);
+  GARUDA_TRY_ASSIGN(auto conjuncts, without_ranges(expr::conjuncts(expression)));
   std::ranges::stable_sort(conjuncts.begin(), std::ranges::find_if(conjuncts, expr::can_fail), {}, cost_of);
   std::unique_ptr<Predicate> predicate(new Predicate());
   for (auto& conjunct : conjuncts) {
