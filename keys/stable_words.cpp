@@ -21,6 +21,9 @@ constexpr std::uint64_t kNullWord = std::uint64_t{1} << 62;
 constexpr std::uint64_t kNullBytes = std::uint64_t{1} << 63;
 constexpr std::uint64_t kLongBytes = std::uint64_t{1} << 62;
 constexpr std::size_t kShortBytes = kInlineViewBytes;
+/// Marks in the word of short bytes, in place of their length, which is less.
+constexpr std::uint64_t kNullInOneWord = std::uint64_t{0xFF} << 56;
+constexpr std::uint64_t kLongInOneWord = std::uint64_t{0x80} << 56;
 
 /// The bits of a view's words that its value has, by its length.
 struct PresentBits {
@@ -79,11 +82,13 @@ void GrowingDictionary::grow() {
 
 bool StableWords::can_write(DataType const& type) noexcept { return has_bytes(type) || has_codes(type); }
 
-StableWords::StableWords(std::span<DataType const> types) : long_values_(types.size()) {
+StableWords::StableWords(std::span<DataType const> types, std::uint64_t short_columns) : long_values_(types.size()) {
   GARUDA_EXPECTS(types.size() <= kMostColumns);
-  for (auto const& type : types) {
+  for (std::size_t k = 0; k < types.size(); ++k) {
+    auto const& type = types[k];
     GARUDA_EXPECTS(can_write(type));
-    places_.push_back({num_words_, words_of(type)});
+    bool const is_short = has_bytes(type) && ((short_columns >> k) & 1) != 0;
+    places_.push_back({num_words_, is_short ? 1 : words_of(type)});
     num_words_ += places_.back().count;
     has_null_word_ = has_null_word_ || !has_room_for_nulls(type);
   }
@@ -91,6 +96,22 @@ StableWords::StableWords(std::span<DataType const> types) : long_values_(types.s
   if (has_null_word_) ++num_words_;
   words_.resize(num_words_);
   pointers_.resize(num_words_);
+}
+
+std::uint64_t StableWords::short_columns_of(TableView table, std::span<std::size_t const> columns) {
+  std::uint64_t short_columns = 0;
+  for (std::size_t k = 0; k < columns.size(); ++k) {
+    auto const& type = table.schema()[columns[k]].type;
+    if (!has_bytes(type)) continue;
+    std::size_t longest = 0;
+    for (std::size_t b = 0; b < table.num_batches(); ++b) {
+      auto const& array = table.batch(b).columns[columns[k]];
+      for_each_bytes(array, type, 0, array.length,
+                     [&](std::int64_t, std::string_view value) { longest = std::max(longest, value.size()); });
+    }
+    if (longest <= kOneWordBytes) short_columns |= std::uint64_t{1} << k;
+  }
+  return short_columns;
 }
 
 Result<void> StableWords::write(TableView table, std::span<std::size_t const> columns) {
@@ -104,16 +125,18 @@ Result<void> StableWords::write(TableView table, std::span<std::size_t const> co
     if (has_bytes(type)) {
       std::uint64_t first_row = 0;
       for (auto const& array : column.arrays) {
-        if (is_view(type))
-          write_views(array, places_[k], first_row);
+        if (places_[k].count == 1)
+          write_short_bytes(array, type, k, first_row);
+        else if (is_view(type))
+          write_views(array, k, first_row);
         else
-          write_bytes(array, type, places_[k], first_row);
+          write_bytes(array, type, k, first_row);
         first_row += static_cast<std::uint64_t>(array.length);
       }
       continue;
     }
     AttributeReader const reader(std::move(column), type);
-    for (auto const& block : blocks) write_codes(block, reader, places_[k], k);
+    for (auto const& block : blocks) write_codes(block, reader, k);
   }
   std::vector<std::uint64_t*> written;
   for (std::size_t w = 0; w < num_words_; ++w) {
@@ -124,10 +147,35 @@ Result<void> StableWords::write(TableView table, std::span<std::size_t const> co
   return {};
 }
 
-void StableWords::write_views(ArrayView const& array, Place const& place, std::uint64_t first_row) {
+/// One word a value, with its length in the highest byte.
+void StableWords::write_short_bytes(ArrayView const& array, DataType const& type, std::size_t column,
+                                    std::uint64_t first_row) {
+  auto* const words = word(places_[column].first) + first_row;
+  auto& long_values = long_values_[column];
+  if (is_view(type) && array.validity == nullptr) {
+    auto const* const views = static_cast<std::byte const*>(array.values);
+    for (std::int64_t i = 0; i < array.length; ++i) {
+      auto const* const view = views + (array.offset + i) * static_cast<std::int64_t>(sizeof(ValueView));
+      auto const length = load<std::uint32_t>(view, 0);
+      words[i] =
+          length <= kOneWordBytes
+              ? (load<std::uint64_t>(view + 4, 0) & kPresentBits[length].low) | std::uint64_t{length} << 56
+              : kLongInOneWord | long_values.number_of(variable_value<ValueLayout::views>(array, array.offset + i));
+    }
+    return;
+  }
+  std::fill_n(words, array.length, kNullInOneWord);
+  for_each_bytes(array, type, 0, array.length, [&](std::int64_t i, std::string_view value) {
+    words[i] = value.size() <= kOneWordBytes ? leading_word(value) | std::uint64_t{value.size()} << 56
+                                             : kLongInOneWord | long_values.number_of(value);
+  });
+}
+
+void StableWords::write_views(ArrayView const& array, std::size_t column, std::uint64_t first_row) {
+  auto const& place = places_[column];
   auto* const low = word(place.first) + first_row;
   auto* const high = word(place.first + 1) + first_row;
-  auto& long_values = long_values_[static_cast<std::size_t>(&place - places_.data())];
+  auto& long_values = long_values_[column];
   auto const* const views = static_cast<std::byte const*>(array.values);
   for (std::int64_t i = 0; i < array.length; ++i) {
     auto const* const view = views + (array.offset + i) * static_cast<std::int64_t>(sizeof(ValueView));
@@ -146,11 +194,12 @@ void StableWords::write_views(ArrayView const& array, Place const& place, std::u
   }
 }
 
-void StableWords::write_bytes(ArrayView const& array, DataType const& type, Place const& place,
+void StableWords::write_bytes(ArrayView const& array, DataType const& type, std::size_t column,
                               std::uint64_t first_row) {
+  auto const& place = places_[column];
   auto* const low = word(place.first) + first_row;
   auto* const high = word(place.first + 1) + first_row;
-  auto& long_values = long_values_[static_cast<std::size_t>(&place - places_.data())];
+  auto& long_values = long_values_[column];
   std::fill_n(low, array.length, std::uint64_t{0});
   std::fill_n(high, array.length, kNullBytes);
   for_each_bytes(array, type, 0, array.length, [&](std::int64_t i, std::string_view value) {
@@ -160,8 +209,8 @@ void StableWords::write_bytes(ArrayView const& array, DataType const& type, Plac
   });
 }
 
-void StableWords::write_codes(RowBlock const& block, AttributeReader const& reader, Place const& place,
-                              std::size_t column) {
+void StableWords::write_codes(RowBlock const& block, AttributeReader const& reader, std::size_t column) {
+  auto const& place = places_[column];
   reader.read(block, codes_);
   auto const rows = static_cast<std::size_t>(block.length);
   auto* const low = word(place.first) + block.first_row;

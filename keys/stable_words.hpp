@@ -45,9 +45,13 @@ class StableWords {
 
   static constexpr std::size_t kMostColumns = 64;  ///< of keys: each has a bit for its null
 
-  /// `types`: of the key columns; strings and binary may come in other forms. Requires: 1 to kMostColumns, can_write of
-  /// all.
-  explicit StableWords(std::span<DataType const> types);
+  /// `types`: of the key columns; strings and binary may come in other forms. `short_columns`: a bit for each of these
+  /// whose values mostly have at most kOneWordBytes bytes. Requires: 1 to kMostColumns, can_write of all.
+  explicit StableWords(std::span<DataType const> types, std::uint64_t short_columns = 0);
+
+  static constexpr std::size_t kOneWordBytes = 7;
+  /// The columns of strings and binary in which no value is longer, a bit each.
+  static std::uint64_t short_columns_of(TableView table, std::span<std::size_t const> columns);
 
   /// Writes the words of all rows of a table, whose key columns are at `columns`. The table's strings need not outlive
   /// the call. Errors: those of open_key_column.
@@ -63,9 +67,10 @@ class StableWords {
     std::size_t count = 1;
   };
 
-  void write_bytes(ArrayView const& array, DataType const& type, Place const& place, std::uint64_t first_row);
-  void write_views(ArrayView const& array, Place const& place, std::uint64_t first_row);
-  void write_codes(RowBlock const& block, AttributeReader const& reader, Place const& place, std::size_t column);
+  void write_bytes(ArrayView const& array, DataType const& type, std::size_t column, std::uint64_t first_row);
+  void write_short_bytes(ArrayView const& array, DataType const& type, std::size_t column, std::uint64_t first_row);
+  void write_views(ArrayView const& array, std::size_t column, std::uint64_t first_row);
+  void write_codes(RowBlock const& block, AttributeReader const& reader, std::size_t column);
   std::uint64_t* word(std::size_t i) noexcept { return words_[i].data(); }
 
   std::vector<Place> places_;  ///< a key column each

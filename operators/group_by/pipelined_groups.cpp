@@ -54,8 +54,7 @@ Result<std::unique_ptr<PipelinedGroups>> PipelinedGroups::create(Schema const& r
     Table const none(rows, {});
     GARUDA_TRY_ASSIGN(made->columns_, resolve::resolve_group_by(none.view(), made->spec_));
     auto& columns = made->columns_;
-    std::vector<DataType> types;
-    for (auto const key : columns.keys) types.push_back(rows[key].type);
+    auto const types = made->key_types();
     if (!std::ranges::all_of(types, keys::StableWords::can_write) ||
         !std::ranges::all_of(columns.states, [](auto const& state) { return grows(state); }) ||
         !std::ranges::all_of(columns.aggregates, [](auto const& aggregate) { return grows(aggregate); }))
@@ -74,16 +73,31 @@ Result<std::unique_ptr<PipelinedGroups>> PipelinedGroups::create(Schema const& r
   });
 }
 
-Result<bool> PipelinedGroups::pays(TableView sample) const {
-  if (columns_.keys.empty()) return true;
+std::vector<DataType> PipelinedGroups::key_types() const {
   std::vector<DataType> types;
-  for (auto const key : columns_.keys) types.push_back(sample.schema()[key].type);
-  keys::StableWords words(types);
-  GARUDA_TRY(words.write(sample, columns_.keys));
-  auto const rows = static_cast<std::uint64_t>(sample.num_rows());
-  auto const* const first = words.words()[0];
-  std::unordered_set<std::uint64_t> const found(first, first + rows);
-  return found.size() <= std::max(rows / kFewestRowsPerGroup, std::min(rows / 2, kFewGroups));
+  for (auto const key : columns_.keys) types.push_back(schema_[key].type);
+  return types;
+}
+
+Result<bool> PipelinedGroups::pays(std::span<TableView const> samples, std::uint64_t num_rows) {
+  if (columns_.keys.empty()) return true;
+  keys::StableWords words(key_types());
+  auto short_columns = ~std::uint64_t{0};
+  std::uint64_t rows = 0;
+  std::uint64_t of_places = 0;  // keys of each place, added up
+  std::unordered_set<std::uint64_t> all;
+  for (auto const& sample : samples) {
+    GARUDA_TRY(words.write(sample, columns_.keys));
+    short_columns &= keys::StableWords::short_columns_of(sample, columns_.keys);
+    auto const count = static_cast<std::uint64_t>(sample.num_rows());
+    std::unordered_set<std::uint64_t> found(words.words()[0], words.words()[0] + count);
+    rows += count;
+    of_places += found.size();
+    all.merge(found);
+  }
+  for (auto& lane : lanes_) lane.words.emplace(key_types(), short_columns);
+  bool const come_again = all.size() <= of_places / 4 * 3 && all.size() <= num_rows / kFewestRowsPerGroup;
+  return come_again || all.size() <= std::max(rows / kFewestRowsPerGroup, std::min(rows / 2, kFewGroups));
 }
 
 Result<void> PipelinedGroups::add(std::size_t lane, std::uint64_t first, Batch const& batch) {

@@ -32,8 +32,10 @@ class PipelinedGroups {
   static Result<std::unique_ptr<PipelinedGroups>> create(Schema const& rows, GroupBySpec spec, std::size_t lanes,
                                                          Control const& control);
 
-  /// Whether rows like these are to be grouped so: where several have one key. Errors: those of StableWords::write.
-  Result<bool> pays(TableView sample) const;
+  /// Whether rows are to be grouped so of which `samples` come from different places, and about `num_rows` are
+  /// expected: where several rows of one place have one key, or where keys come again in other places. Errors: those of
+  /// StableWords::write. Called before any row is added, or not at all.
+  Result<bool> pays(std::span<TableView const> samples, std::uint64_t num_rows);
 
   /// Adds rows, of which the first stands at `first` among all rows; one thread a lane. Keeps the keys of groups that
   /// are new in the lane. `schema`: that of create(). Errors: those of Gatherer and of GrowingGroups.
@@ -58,6 +60,7 @@ class PipelinedGroups {
   PipelinedGroups(Schema const& rows, GroupBySpec spec, Control const& control)
       : schema_(rows), spec_(std::move(spec)), control_(control) {}
 
+  std::vector<DataType> key_types() const;
   std::vector<std::size_t> key_positions() const;
   Result<Table> heads_of_lanes();
   Result<Merged> merge_lanes(TableView heads) const;

@@ -125,7 +125,7 @@ class Pipeline {
     std::vector<Batch> batches;
     std::uint64_t rows = 0;
     bool is_done = false;
-    std::uint64_t first = 0;  ///< where its first row stands among all rows, about; its own follow it
+    std::uint64_t first = 0;  ///< a number for its first row, greater than those of the outputs before it
     std::size_t lane = 0;     ///< of the thread that pushes into it
     std::uint64_t ns = 0;     ///< within groups_
   };
@@ -144,8 +144,9 @@ class Pipeline {
   std::vector<Morsel> cut_morsels() const;
   Chunk chunk_of(Morsel const& morsel) const;
   Result<void> take_batch(Batch batch, Output& output) const;
-  Result<bool> sample_groups(group_by::PipelinedGroups const& groups, std::vector<Morsel>& morsels,
-                             std::vector<Batch>& sample) const;
+  Result<std::vector<Output>> run_samples(std::vector<Morsel>& morsels) const;
+  Result<bool> pays_to_group(group_by::PipelinedGroups& groups, std::span<Output const> samples,
+                             std::span<Morsel const> morsels) const;
   Result<void> push(std::size_t step, Chunk chunk, std::size_t lane, Output& output) const;
   Result<void> write(Chunk chunk, Output& output) const;
   /// Pushes `count` chunks, which make(i) gives, from a step on. Returns the number of leading outputs that are whole.

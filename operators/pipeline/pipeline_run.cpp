@@ -26,8 +26,13 @@ constexpr std::uint64_t kLimitShare = 1024;
 constexpr std::uint64_t kFewestLimitedRows = 1024;
 /// Rows of the source from which it is told how many rows a key has.
 constexpr std::uint64_t kSampledRows = std::uint64_t{1} << 13;
-/// No output has more rows than lie between the first rows of two of them.
-constexpr std::uint64_t kRowsOfOutput = std::uint64_t{1} << 40;
+/// Places that they come from: keys that come again are told from those of rows that lie together.
+constexpr std::size_t kSampledPlaces = 8;
+
+/// A number for the first row that a morsel gives which begins at `row`: the others' follow it, and come before those
+/// of the next morsel unless the rows of joins multiply by more than 2^24.
+std::uint64_t number_of(std::int64_t row) noexcept { return static_cast<std::uint64_t>(row) << 24; }
+
 /// Batches of fewer rows on average are put together.
 constexpr std::uint64_t kFewBatchRows = std::uint64_t{1} << 13;
 
@@ -191,19 +196,16 @@ Result<Pipeline::Output> Pipeline::run_steps(std::vector<Morsel> const& morsels,
   auto const left = [&]() -> std::optional<std::uint64_t> {
     return rows ? std::optional(*rows - std::min(*rows, all.rows)) : std::nullopt;
   };
-  std::uint64_t first = 1;
-  auto const outputs_of = [&first](std::size_t count) {
-    std::vector<Output> outputs(count);
-    for (auto& output : outputs) output.first = first++ * kRowsOfOutput;
-    return outputs;
-  };
-  auto outputs = outputs_of(morsels.size());
+  std::vector<Output> outputs(morsels.size());
+  for (std::size_t i = 0; i < morsels.size(); ++i) outputs[i].first = number_of(morsels[i].begin);
   GARUDA_TRY_ASSIGN(auto const whole,
                     push_all(0, morsels.size(), outputs, rows, [&](std::size_t i) { return chunk_of(morsels[i]); }));
   take_outputs(outputs, whole);
+  auto behind_all = source_.num_rows();
   for (std::size_t s = 0; s < steps_.size() && left() != 0; ++s) {
     GARUDA_TRY_ASSIGN(auto chunks, steps_[s]->finish());
-    auto held_back = outputs_of(chunks.size());
+    std::vector<Output> held_back(chunks.size());
+    for (auto& output : held_back) output.first = number_of(behind_all++);
     for (auto const& chunk : chunks) stages_[s]->rows += chunk.num_rows;
     GARUDA_TRY_ASSIGN(auto const behind, push_all(s + 1, chunks.size(), held_back, left(),
                                                   [&](std::size_t i) { return std::move(chunks[i]); }));
@@ -238,25 +240,40 @@ Result<Table> Pipeline::run(std::vector<std::string> names, std::optional<std::u
   });
 }
 
-/// Runs the first rows, which leave `morsels`, and adds what comes out to `sample`. Whether rows like these are grouped
-/// as they come; rows that say too little are not, for there are few.
-Result<bool> Pipeline::sample_groups(group_by::PipelinedGroups const& groups, std::vector<Morsel>& morsels,
-                                     std::vector<Batch>& sample) const {
-  if (morsels.empty()) return true;
-  auto& morsel = morsels.front();
-  auto const rows = std::min(morsel.rows, kSampledRows);
-  auto chunk = chunk_of(morsel);
-  chunk.num_rows = rows;
-  std::vector<Output> output(1);
-  GARUDA_TRY(push_all(0, 1, output, std::nullopt, [&](std::size_t) { return std::move(chunk); }));
-  sample = std::move(output[0].batches);
-  morsel.in_batch += static_cast<std::int64_t>(rows);
-  morsel.begin += static_cast<std::int64_t>(rows);
-  morsel.rows -= rows;
-  if (morsel.rows == 0) morsels.erase(morsels.begin());
-  std::vector<BatchView> views;
-  for (auto const& batch : sample) views.push_back(batch.view());
-  return groups.pays(TableView(written_schema_, views));
+/// Runs a few rows of several places, which leave `morsels`.
+Result<std::vector<Pipeline::Output>> Pipeline::run_samples(std::vector<Morsel>& morsels) const {
+  std::vector<Output> samples(std::min(morsels.size(), kSampledPlaces));
+  std::vector<Chunk> chunks;
+  for (std::size_t p = 0; p < samples.size(); ++p) {
+    auto& morsel = morsels[p * morsels.size() / samples.size()];
+    auto& chunk = chunks.emplace_back(chunk_of(morsel));
+    samples[p].first = number_of(morsel.begin);
+    chunk.num_rows = std::min(morsel.rows, kSampledRows / samples.size());
+    morsel.in_batch += static_cast<std::int64_t>(chunk.num_rows);
+    morsel.begin += static_cast<std::int64_t>(chunk.num_rows);
+    morsel.rows -= chunk.num_rows;
+  }
+  std::erase_if(morsels, [](Morsel const& morsel) { return morsel.rows == 0; });
+  GARUDA_TRY(push_all(0, samples.size(), samples, std::nullopt, [&](std::size_t i) { return std::move(chunks[i]); }));
+  return samples;
+}
+
+/// Whether rows are grouped as they come, by the samples that left `morsels`.
+Result<bool> Pipeline::pays_to_group(group_by::PipelinedGroups& groups, std::span<Output const> samples,
+                                     std::span<Morsel const> morsels) const {
+  auto const all = static_cast<std::uint64_t>(source_.num_rows());
+  auto read = all;
+  for (auto const& morsel : morsels) read -= morsel.rows;
+  std::uint64_t given = 0;
+  std::vector<std::vector<BatchView>> batches;
+  for (auto const& sample : samples) {
+    given += sample.rows;
+    auto& views = batches.emplace_back();
+    for (auto const& batch : sample.batches) views.push_back(batch.view());
+  }
+  std::vector<TableView> places;
+  for (auto const& views : batches) places.emplace_back(written_schema_, views);
+  return groups.pays(places, given * (all / std::max<std::uint64_t>(read, 1)));
 }
 
 Result<Pipeline::Grouped> Pipeline::run_grouped(std::vector<std::string> names, GroupBySpec const& spec) {
@@ -266,23 +283,26 @@ Result<Pipeline::Grouped> Pipeline::run_grouped(std::vector<std::string> names, 
     auto morsels = cut_morsels();
     GARUDA_TRY_ASSIGN(auto const groups,
                       group_by::PipelinedGroups::create(written_schema_, spec, options_.lanes, options_.control));
-    std::vector<Batch> batches;
+    std::vector<Output> samples;
     bool pays = groups != nullptr;
     if (pays && !spec.keys.empty()) {
-      GARUDA_TRY_ASSIGN(pays, sample_groups(*groups, morsels, batches));
+      GARUDA_TRY_ASSIGN(samples, run_samples(morsels));
+      GARUDA_TRY_ASSIGN(pays, pays_to_group(*groups, samples, morsels));
     }
     if (!pays) {
-      GARUDA_TRY_ASSIGN(auto rest, run_steps(morsels, std::nullopt));
-      std::ranges::move(rest.batches, std::back_inserter(batches));
-      GARUDA_TRY_ASSIGN(auto table, put_together(std::move(batches), std::nullopt));
+      GARUDA_TRY_ASSIGN(auto all, run_steps(morsels, std::nullopt));
+      for (auto& sample : samples) std::ranges::move(sample.batches, std::back_inserter(all.batches));
+      GARUDA_TRY_ASSIGN(auto table, put_together(std::move(all.batches), std::nullopt));
       return Grouped{std::move(table)};
     }
     groups_ = groups.get();
     Output sampled;
-    for (auto& batch : batches) {
-      sampled.rows += static_cast<std::uint64_t>(batch.num_rows);
-      GARUDA_TRY(take_batch(std::move(batch), sampled));
-    }
+    for (auto& sample : samples)
+      for (auto& batch : sample.batches) {
+        sampled.first = sample.first;
+        sampled.rows += static_cast<std::uint64_t>(batch.num_rows);
+        GARUDA_TRY(take_batch(std::move(batch), sampled));
+      }
     GARUDA_TRY_ASSIGN(auto const rest, run_steps(morsels, std::nullopt));
     groups_ = nullptr;
     Stopwatch const watch;

@@ -136,20 +136,32 @@ TEST(PipelinedGroups, DoNotTakeWhatNeedsAllRows) {
 
 TEST(PipelinedGroups, PayWhereKeysHaveSeveralRows) {
   Control const control;
-  auto const pays = [&](std::int64_t rows, std::int64_t keys) {
-    std::vector<std::int64_t> values(static_cast<std::size_t>(rows));
-    for (std::int64_t i = 0; i < rows; ++i) values[static_cast<std::size_t>(i)] = i % keys;
-    auto const table = table_of({"key"}, {reference::make_column<std::int64_t>(typed(TypeId::int64), values)});
+  /// Row i of each of several places has the key that `key_of` gives it.
+  auto const pays = [&](std::int64_t places, std::int64_t rows, std::uint64_t expected, auto const& key_of) {
+    std::vector<Table> samples;
+    std::vector<TableView> views;
+    for (std::int64_t place = 0; place < places; ++place) {
+      std::vector<std::int64_t> values(static_cast<std::size_t>(rows));
+      for (std::int64_t i = 0; i < rows; ++i) values[static_cast<std::size_t>(i)] = key_of(place, i);
+      samples.push_back(table_of({"key"}, {reference::make_column<std::int64_t>(typed(TypeId::int64), values)}));
+    }
+    for (auto const& sample : samples) views.push_back(sample.view());
     GroupBySpec spec;
     spec.keys = {"key"};
     spec.aggregates = {{AggregateFunction::count, std::nullopt, "rows"}};
-    auto const groups = PipelinedGroups::create(table.schema(), spec, kLanes, control);
-    return *(*groups)->pays(table.view());
+    auto const groups = PipelinedGroups::create(samples.front().schema(), spec, kLanes, control);
+    return *(*groups)->pays(views, expected);
   };
-  EXPECT_TRUE(pays(8'192, 100));
-  EXPECT_TRUE(pays(40, 16));
-  EXPECT_FALSE(pays(8'192, 4'000));
-  EXPECT_FALSE(pays(10, 10));
+  auto const spread = [](std::int64_t keys) { return [keys](std::int64_t, std::int64_t i) { return i % keys; }; };
+  auto const clustered = [](std::int64_t place, std::int64_t i) { return place * 1'000'000 + i / 4; };
+  EXPECT_TRUE(pays(1, 8'192, 8'192, spread(100)));
+  EXPECT_TRUE(pays(1, 40, 40, spread(16)));
+  EXPECT_FALSE(pays(1, 8'192, 8'192, spread(4'000)));
+  EXPECT_FALSE(pays(1, 10, 10, spread(10)));
+  // Few rows of many, whose keys come again elsewhere.
+  EXPECT_TRUE(pays(8, 40, 200'000, spread(40)));
+  EXPECT_FALSE(pays(4, 40, 300, spread(40)));
+  EXPECT_FALSE(pays(8, 1'024, 6'000'000, clustered));
 }
 
 }  // namespace
