@@ -172,7 +172,7 @@ def build(wheel: Wheel, python: str, libraries: list[str]) -> pathlib.Path:
     run(programs / "pip", "install", "build")
     run(programs / "python", "-m", "build", "--wheel", "--outdir", work, "-C", "cmake.source-dir=python",
         "-C", f"build-dir={work}/build", "-C", f"cmake.define.CMAKE_PREFIX_PATH={WORK}/prefix",
-        "-C", f"cmake.define.GARUDA_PACKAGE_PLUGIN={';'.join(libraries)}", cwd=ROOT)  # fmt: skip
+        "-C", f"cmake.define.GARUDA_PACKAGE_LIBRARIES={';'.join(libraries)}", cwd=ROOT)  # fmt: skip
     # Libraries that are older elsewhere go into the wheel; its name says which systems are new enough for the rest.
     repaired = work / "repaired"
     run(tools() / "auditwheel", "repair", *(f"--exclude={name}" for name in ARROW), "--wheel-dir", repaired, *work.glob("*.whl"),
