@@ -8,6 +8,7 @@
 
 #include "cli/interrupt.hpp"
 #include "garuda/engine.hpp"
+#include "io/scan_files.hpp"
 #include "io/table_reader.hpp"
 
 namespace garuda::cli {
@@ -21,34 +22,6 @@ Result<io::TableFiles const*> find_files(QueryRequest const& request, std::strin
   return fail(ErrorCode::invalid_input, fmt::format("the plan reads a table that neither --table nor --tables gives "
                                                     "(there are: {}): {}",
                                                     known.empty() ? "none" : known, name));
-}
-
-/// The columns of files that garuda has the types of.
-Result<Schema> schema_of(io::TableFiles const& files) {
-  GARUDA_TRY_ASSIGN(auto const fields, io::read_fields(files));
-  Schema schema;
-  for (auto const& field : fields)
-    if (field.field) schema.push_back(*field.field);
-  return schema;
-}
-
-/// The rows that were read under the schema of their files. Columns that were not read have no buffers: the plan, which
-/// may name them, does not read them.
-Table with_all_columns(Table read, Schema const& whole) {
-  auto schema = whole;
-  std::vector<Batch> batches;
-  for (auto const& batch : read.batches()) batches.push_back({batch.num_rows, {}, batch.owner});
-  for (auto& field : schema) {
-    auto const found = std::ranges::find(read.schema(), field.name, &Field::name);
-    auto const column = static_cast<std::size_t>(found - read.schema().begin());
-    if (found != read.schema().end()) field = *found;
-    for (std::size_t b = 0; b < batches.size(); ++b) {
-      auto const& from = read.batches()[b];
-      batches[b].columns.push_back(found != read.schema().end() ? from.columns[column]
-                                                                : ArrayView{.length = from.num_rows, .null_count = 0});
-    }
-  }
-  return {std::move(schema), std::move(batches)};
 }
 
 Result<Table> read_table(QueryRequest const& request, io::TableFiles const& files, PlannedTable const& planned,
@@ -92,7 +65,7 @@ Result<QueryInputs> read_inputs(QueryRequest const& request) {
       auto const planned,
       Engine::tables_of_substrait(message_of(request), [&](std::string const& name) -> Result<ScannedTable> {
         GARUDA_TRY_ASSIGN(auto const* const files, find_files(request, name));
-        GARUDA_TRY_ASSIGN(auto schema, schema_of(*files));
+        GARUDA_TRY_ASSIGN(auto schema, io::schema_of(*files));
         return ScannedTable(without_rows.emplace_back(std::move(schema), std::vector<Batch>()).view());
       }));
   QueryInputs inputs;
@@ -101,7 +74,7 @@ Result<QueryInputs> read_inputs(QueryRequest const& request) {
     GARUDA_TRY_ASSIGN(auto const* const files, find_files(request, table.name));
     FilesRead share;
     GARUDA_TRY_ASSIGN(auto read, read_table(request, *files, table, share));
-    auto rows = with_all_columns(std::move(read), (whole++)->schema());
+    auto rows = io::with_all_columns(std::move(read), (whole++)->schema());
     GARUDA_TRY_ASSIGN(auto fields, io::decoded_fields(rows.schema()));
     inputs.add(table.name, std::move(rows), std::move(fields), share);
   }

@@ -55,6 +55,26 @@ struct JoinClause {
   bool nulls_equal = false;
 };
 
+struct QueryOptions;
+
+/// A table that a query reads when it runs, such as that of a file: of its columns and rows those that it needs.
+/// Thread-safe.
+class TableSource {
+ public:
+  struct Rows {
+    Table table;
+    Schema fields;  ///< The columns of the table stand for these (ScannedTable::fields).
+    std::optional<FilesRead> files{};
+  };
+
+  virtual ~TableSource() = default;
+  /// Reads `columns`, of rows those that pass `rows` and as many others as it likes. The table has all columns of the
+  /// scan in their order; those that were not asked for need no buffers. Blocks; looks at the control of `options`, and
+  /// under their memory limit keeps no rows in memory. Errors: its own, as the query's.
+  virtual Result<Rows> read(std::vector<std::string> const& columns, RowTest const& rows,
+                            QueryOptions const& options) const = 0;
+};
+
 /// The rows of a scan. The table, and the fields, must outlive the results of queries.
 struct ScannedTable {
   ScannedTable() = default;
@@ -65,9 +85,13 @@ struct ScannedTable {
   /// The columns as results have them, where `table` has some in a smaller form: strings as codes of a dictionary,
   /// decimals in fewer bits. nullptr: as `table` has them.
   Schema const* fields = nullptr;
+  /// Reads the rows when the query runs, and lives as long as the query; `table` is then one of its own that has the
+  /// columns and no rows. nullptr: `table` has the rows.
+  std::shared_ptr<TableSource const> source{};
 };
 
-/// A node of a query with all that is below it. Copies share it. The tables of its scans must outlive its results.
+/// A node of a query with all that is below it. Copies share it. The tables of its scans must outlive its results, but
+/// for those that are read when it runs.
 class Query {
  public:
   using Scan = ScannedTable;
@@ -105,6 +129,8 @@ class Query {
     std::vector<Query> inputs;
   };
 
+  /// A query of a node.
+  static Query of(Node node) { return Query(std::move(node)); }
   /// The rows of a table.
   static Query scan(ScannedTable table);
   /// The rows of the inputs one after the other, their columns widened to types that hold the values of all. The names

@@ -9,7 +9,6 @@
 #include <filesystem>
 #include <mutex>
 #include <numeric>
-#include <set>
 #include <string_view>
 #include <utility>
 
@@ -29,6 +28,7 @@
 #include "operators/materialize/viewed_result.hpp"
 #include "operators/plan/path_choice.hpp"
 #include "operators/query/run_query.hpp"
+#include "operators/query/scans/read_sources.hpp"
 #include "operators/query/scans/scanned_columns.hpp"
 #include "operators/rates/calibrations.hpp"
 #include "operators/resolve/group_by_columns.hpp"
@@ -399,7 +399,10 @@ Result<std::unique_ptr<QueryResult>> Engine::run(Query const& query, QueryOption
   impl_->calibrate_in_background(options);
   GARUDA_TRY(impl_->find_devices_for(options));
   impl_->keep_memory(options);
-  return query::run_query(query, options, *impl_);
+  if (!query::has_sources(query)) return query::run_query(query, options, *impl_);
+  GARUDA_TRY_ASSIGN(auto const read, query::read_sources(query, options));
+  GARUDA_TRY_ASSIGN(auto result, query::run_query(read.query, options, *impl_));
+  return query::keeping(read.rows, std::move(result));
 }
 
 Result<Plan> Engine::explain(Query const& query) { return query::explain_query(query); }
@@ -427,20 +430,8 @@ Result<std::vector<PlannedTable>> Engine::tables_of_substrait(std::span<std::byt
   GARUDA_TRY_ASSIGN(auto const scans, query::scanned_columns(query));
   std::vector<PlannedTable> tables;
   for (auto const& [name, scanned] : found) {
-    auto const& schema = scanned.table.schema();
-    std::set<std::size_t> read;
-    RowTest rows{RowTest::Kind::any};
-    for (auto const& scan : scans) {
-      if (&scan.table.schema() != &schema) continue;
-      read.insert(scan.columns.begin(), scan.columns.end());
-      if (rows.passes_all()) continue;
-      if (scan.rows.passes_all())
-        rows = {};
-      else
-        rows.parts.push_back(scan.rows);
-    }
-    tables.push_back({name, {}, std::move(rows)});
-    for (auto const column : read) tables.back().columns.push_back(schema[column].name);
+    auto reads = query::reads_of(scanned.table, scans);
+    tables.push_back({name, std::move(reads.columns), std::move(reads.rows)});
   }
   return tables;
 }

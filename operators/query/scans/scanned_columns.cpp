@@ -50,4 +50,21 @@ Result<std::vector<ScannedColumns>> scanned_columns(Query const& query) {
   return scans;
 }
 
+TableReads reads_of(TableView table, std::span<ScannedColumns const> scans) {
+  auto const& schema = table.schema();
+  std::set<std::size_t> read;
+  TableReads reads;
+  for (auto const& scan : scans) {
+    if (&scan.table.schema() != &schema) continue;
+    read.insert(scan.columns.begin(), scan.columns.end());
+    if (reads.rows.passes_all()) continue;
+    if (scan.rows.passes_all())
+      reads.rows = {};
+    else
+      reads.rows.parts.push_back(scan.rows);
+  }
+  for (auto const column : read) reads.columns.push_back(schema[column].name);
+  return reads;
+}
+
 }  // namespace garuda::query

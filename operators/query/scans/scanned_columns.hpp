@@ -3,6 +3,8 @@
 
 #include <cstddef>
 #include <set>
+#include <span>
+#include <string>
 #include <vector>
 
 #include "garuda/error.hpp"
@@ -22,5 +24,14 @@ struct ScannedColumns {
 /// The columns and rows that the scans of a query read, at least one column of each, scan by scan. Looks at no row.
 /// Errors: those of bind.
 Result<std::vector<ScannedColumns>> scanned_columns(Query const& query);
+
+/// What all scans of a table read together: columns, in the table's order, and rows that some scan needs.
+struct TableReads {
+  std::vector<std::string> columns;
+  RowTest rows{RowTest::Kind::any};
+};
+
+/// The reads of a table among those of all scans.
+TableReads reads_of(TableView table, std::span<ScannedColumns const> scans);
 
 }  // namespace garuda::query
