@@ -41,12 +41,14 @@ Result<Expression> column_at(std::size_t position, Schema const& input) {
 }
 
 Result<Expression> bind_literal(Literal const& literal) {
+  // A constant has no codes: it is one of the values that the dictionary is of.
+  auto const& type = literal.type.id == TypeId::dictionary ? *literal.type.value : literal.type;
   return std::visit(
       [&]<class Value>(Value const& value) {
         if constexpr (std::is_same_v<Value, std::array<std::uint64_t, 2>>)
-          return expr::constant(static_cast<Int128>((UInt128{value[1]} << 64) | value[0]), literal.type);
+          return expr::constant(static_cast<Int128>((UInt128{value[1]} << 64) | value[0]), type);
         else
-          return expr::constant(expr::Scalar(value), literal.type);
+          return expr::constant(expr::Scalar(value), type);
       },
       literal.value);
 }

@@ -362,6 +362,18 @@ TEST_F(Queries, RowsAreNumberedWithinTheirPartition) {
   EXPECT_EQ(rows_of(Query::scan(empty.view()).number_rows("n", {column("id")}, {})).size(), 0U);
 }
 
+TEST_F(Queries, ConstantsOfDictionariesAreValues) {
+  auto const table = orders();
+  DataType coded{TypeId::dictionary};
+  coded.value = std::make_shared<DataType const>(DataType{TypeId::utf8});
+  auto const query = Query::scan(table.view())
+                         .project({{"id", column("id")},
+                                   {"null", literal(Literal{coded, {}})},
+                                   {"text", literal(Literal{coded, std::string("a")})}})
+                         .limit(1);
+  EXPECT_EQ(rows_of(query), (Rows{{"1", "null", "a"}}));
+}
+
 TEST_F(Queries, StrictQueriesComputeNothingOnTheHost) {
   auto const table = orders();
   auto const scan = Query::scan(table.view());
