@@ -93,7 +93,9 @@ class DeviceQueries : public testing::EngineTest {
 
   /// Whether the rows of a query are those of the host, in any order. Returns the nodes that ran on the device.
   static std::size_t compare(Query const& query, QueryOptions const& options, std::string const& what) {
-    auto expected = outcome_of(query, on_host());
+    auto host = on_host();
+    host.threads = options.threads;
+    auto expected = outcome_of(query, host);
     auto found = outcome_of(query, options);
     EXPECT_EQ(found.error, expected.error) << what << "\n" << testing::to_text(query);
     std::ranges::sort(expected.rows);
@@ -230,7 +232,8 @@ TEST_F(DeviceQueries, FloatsHaveTheBitsOfTheHost) {
 }
 
 TEST_F(DeviceQueries, RandomExpressionsHaveTheBitsOfTheHost) {
-  for (auto const& options : device_paths()) {
+  for (auto options : device_paths()) {
+    options.threads = 1;  // of several expressions that fail, threads would say the one that they come to first
     std::size_t compared = 0;
     std::size_t on_device = 0;
     auto const first = testing::first_seed(1);
