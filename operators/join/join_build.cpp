@@ -114,7 +114,9 @@ Result<std::shared_ptr<resolve::BuiltSide const>> JoinBuildState::make(Compared 
                                                                        Control const& control) const {
   auto side = std::make_shared<resolve::BuiltSide>();
   auto const nulls = options_.nulls_equal ? keys::NullKeys::kept : keys::NullKeys::left_out;
+  std::optional<contract::PhaseTimer> timer(std::in_place, stats_, "encode");
   GARUDA_TRY_ASSIGN(auto keys, keys::BuildKeys::create({table_, columns_}, compared, nulls, control));
+  timer.emplace(stats_, "partition");
   auto words = keys->take_words();
   GARUDA_TRY(check_memory(words));
   // A probe side's keys may differ in bits that all keys of a build side share.
@@ -131,6 +133,7 @@ Result<std::shared_ptr<resolve::BuiltSide const>> JoinBuildState::make(Compared 
   side->words.words = side->partitioned.keys;
   side->keys = std::move(keys);
   auto const pieces = pieces_of(side->partitioned);
+  timer.emplace(stats_, "build");
   GARUDA_TRY(
       path_of_tables().join.build_tables(pieces, partition::shared_low_bits(side->digit), control, side->tables));
   return side;

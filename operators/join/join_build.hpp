@@ -16,6 +16,7 @@
 #include "operators/contract/device_set.hpp"
 #include "operators/contract/key_span.hpp"
 #include "operators/contract/offers/path_row.hpp"
+#include "operators/contract/stats_sink.hpp"
 #include "operators/resolve/built_side.hpp"
 #include "operators/resolve/join_columns.hpp"
 
@@ -30,14 +31,16 @@ contract::PathRow const& path_of_tables();
 /// A right table with one BuiltSide for each list of types that its keys were compared as so far.
 class JoinBuildState {
  public:
-  /// `names`: of the key columns at `columns`. `devices` outlives it.
+  /// `names`: of the key columns at `columns`. `devices` and `stats`, which may be null, outlive it. Phases reported:
+  /// encode, partition, build.
   JoinBuildState(TableView table, std::vector<std::string> names, std::vector<std::size_t> columns,
-                 JoinBuildOptions options, contract::DeviceSet& devices)
+                 JoinBuildOptions options, contract::DeviceSet& devices, contract::StatsSink* stats = nullptr)
       : table_(table),
         names_(std::move(names)),
         columns_(std::move(columns)),
         options_(std::move(options)),
-        devices_(devices) {}
+        devices_(devices),
+        stats_(stats) {}
 
   TableView table() const noexcept { return table_; }
   std::vector<std::string> const& names() const noexcept { return names_; }
@@ -69,6 +72,7 @@ class JoinBuildState {
   std::vector<std::size_t> columns_;
   JoinBuildOptions options_;
   contract::DeviceSet& devices_;
+  contract::StatsSink* stats_;
   mutable std::mutex mutex_;
   std::vector<std::pair<Compared, std::shared_ptr<resolve::BuiltSide const>>> sides_;
 };

@@ -127,7 +127,7 @@ Result<void> Pipeline::probe(Probe const& probe, contract::DeviceSet& devices) {
   }
   GARUDA_TRY_ASSIGN(auto const left_bytes, build_bytes_left(static_cast<std::uint64_t>(probe.build.num_rows())));
   JoinBuildOptions options{probe.nulls_equal, options_.threads, left_bytes, 0, options_.control};
-  join::JoinBuildState state(probe.build, std::move(names), build_keys, std::move(options), devices);
+  join::JoinBuildState state(probe.build, std::move(names), build_keys, std::move(options), devices, options_.stats);
   GARUDA_TRY_ASSIGN(spec.side, state.side_for(probe_fields, options_.control));
   build_bytes_ += state.host_bytes();
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <atomic>
 #include <bit>
 #include <cstdint>
 #include <numeric>
@@ -25,7 +26,7 @@ namespace garuda::cpu {
 ///           costs a mispredicted branch.
 /// While keys are unique a slot names its row. Otherwise the rows of a key are a run of one array, ascending: their
 /// number costs one look-up however many they are, and any of them is reached directly.
-/// Read-only once built, thus usable from several threads. The keys are borrowed.
+/// Read-only once built, thus usable from several threads; large ones are built by several, too. The keys are borrowed.
 template <class Word>
 class JoinTable {
  public:
@@ -38,7 +39,8 @@ class JoinTable {
     GARUDA_EXPECTS(keys.size() <= contract::kMaxPassRows && shared_low_bits < 8 * sizeof(Word));
     keys_ = keys;
     shift_ = shared_low_bits;
-    unique_ = true;
+    is_unique_ = true;
+    is_shared_ = keys.size() >= kSharedRows && oneapi::tbb::this_task_arena::max_concurrency() > 1;
     auto const [least, last] = keys.empty() ? KeyRange{min, 0} : narrow_range({min, last_slot(min, max)});
     min_ = least;
     last_value_ = last;
@@ -52,7 +54,7 @@ class JoinTable {
     GARUDA_TRY(clear(slots(), num_slots_ + 1, control));
     GARUDA_TRY(fill(control));
     slots()[num_slots_] = 0;  // a key that left the range meanwhile may have used it
-    return unique_ ? Result<void>{} : build_runs(control);
+    return is_unique_ ? Result<void>{} : build_runs(control);
   }
 
   /// Upper bound of the bytes that a table of `num_rows` rows takes.
@@ -69,7 +71,7 @@ class JoinTable {
     return static_cast<std::uint64_t>(bytes);
   }
 
-  bool is_unique() const noexcept { return unique_; }
+  bool is_unique() const noexcept { return is_unique_; }
   enum class Form : std::uint8_t { direct, ranked, hashed };
   Form form() const noexcept { return form_; }
   std::uint64_t num_slots() const noexcept { return num_slots_; }
@@ -208,9 +210,21 @@ class JoinTable {
     }
   };
 
-  /// Calls body(first, last) for all blocks of [0, count). Errors: cancelled.
+  /// Fewer rows are not worth the tasks of several threads.
+  static constexpr std::uint64_t kSharedRows = std::uint64_t{1} << 19;
+
+  /// Calls body(first, last) for all blocks of [0, count), in parallel on the threads of the calling task arena where
+  /// the table is large, else in their order. Errors: cancelled.
   template <class Body>
-  static Result<void> for_blocks(std::uint64_t count, Control const* control, Body const& body) {
+  Result<void> for_blocks(std::uint64_t count, Control const* control, Body const& body) const {
+    if (is_shared_)
+      return for_each_range(count, control, [&](std::uint64_t first, std::uint64_t last) {
+        body(static_cast<std::uint32_t>(first), static_cast<std::uint32_t>(last));
+      });
+    return for_blocks_in_order(count, control, body);
+  }
+  template <class Body>
+  static Result<void> for_blocks_in_order(std::uint64_t count, Control const* control, Body const& body) {
     for (std::uint64_t first = 0; first < count; first += kBlockRows) {
       GARUDA_TRY(check_cancelled(control));
       body(static_cast<std::uint32_t>(first), static_cast<std::uint32_t>(std::min(first + kBlockRows, count)));
@@ -218,7 +232,7 @@ class JoinTable {
     return {};
   }
 
-  static Result<void> clear(std::uint32_t* words, std::uint64_t count, Control const* control) {
+  Result<void> clear(std::uint32_t* words, std::uint64_t count, Control const* control) const {
     return for_blocks(count, control,
                       [=](std::uint32_t first, std::uint32_t last) { std::fill(words + first, words + last, 0); });
   }
@@ -230,10 +244,10 @@ class JoinTable {
     auto const count = num_rank_words(last_value_);
     GARUDA_TRY(reserve(ranks_, 2 * count));
     auto* const words = ranks_.template as<std::uint64_t>();
-    GARUDA_TRY(for_blocks(count, control, [=](std::uint32_t first, std::uint32_t last) {
+    GARUDA_TRY(for_blocks_in_order(count, control, [=](std::uint32_t first, std::uint32_t last) {
       std::fill(words + first, words + last, std::uint64_t{0});
     }));
-    GARUDA_TRY(for_blocks(keys_.size(), control, [&](std::uint32_t first, std::uint32_t last) {
+    GARUDA_TRY(for_blocks_in_order(keys_.size(), control, [&](std::uint32_t first, std::uint32_t last) {
       for_each_ahead<Word>(
           keys_.data() + first, last - first,
           [=, direct = direct(), keys = keys_.data() + first, behind = last_value_ + 1](std::size_t i) {
@@ -242,15 +256,16 @@ class JoinTable {
           });
     }));
     std::uint64_t keys = 0;
-    GARUDA_TRY(for_blocks(count, control, [&](std::uint32_t first, std::uint32_t last) {
+    GARUDA_TRY(for_blocks_in_order(count, control, [&](std::uint32_t first, std::uint32_t last) {
       keys = rank_kernels().add_ranks(words + first, last - first, keys);
     }));
     return keys;
   }
 
   Result<void> fill(Control const* control) {
-    if (form_ == Form::hashed) return fill_hash(control);
-    return for_blocks(keys_.size(), control, [&](std::uint32_t first, std::uint32_t last) {
+    if (form_ == Form::hashed) return is_shared_ ? share_hash(control) : fill_hash(control);
+    if (form_ == Form::direct && is_shared_) return share_direct(control);
+    return for_blocks_in_order(keys_.size(), control, [&](std::uint32_t first, std::uint32_t last) {
       if (form_ == Form::direct)
         fill_slots(first, last, [direct = direct(), keys = keys_.data() + first, behind = num_slots_](std::size_t i) {
           return std::min(direct.slot_of(keys[i]), behind);
@@ -272,7 +287,7 @@ class JoinTable {
                            unique &= slot == 0;
                            slot = static_cast<std::uint32_t>(i) + next;
                          });
-    unique_ &= unique;
+    if (!unique) is_unique_ = false;
   }
 
   /// Calls body(first row, the slots of it and the next ones) for the rows [first, last) of keys that have one.
@@ -299,7 +314,7 @@ class JoinTable {
 
   Result<void> fill_hash(Control const* control) {
     auto const rows = static_cast<std::uint32_t>(keys_.size());
-    return for_blocks(rows, control, [&](std::uint32_t first, std::uint32_t last) {
+    return for_blocks_in_order(rows, control, [&](std::uint32_t first, std::uint32_t last) {
       auto const search = search_;
       bool unique = true;
       for (auto row = first; row < last; ++row) {
@@ -312,7 +327,52 @@ class JoinTable {
         else
           unique = false;
       }
-      unique_ &= unique;
+      if (!unique) is_unique_ = false;
+    });
+  }
+
+  /// Fills direct slots by several threads: keys are unique where every row finds itself in its slot afterwards.
+  Result<void> share_direct(Control const* control) {
+    auto const slot_of = [direct = direct(), slots = slots(), behind = num_slots_](Word key) {
+      return std::atomic_ref(slots[std::min(direct.slot_of(key), behind)]);
+    };
+    auto const* const keys = keys_.data();
+    GARUDA_TRY(for_blocks(keys_.size(), control, [=](std::uint32_t first, std::uint32_t last) {
+      for_each_ahead<Word>(keys + first, last - first, [=](std::size_t i) {
+        slot_of(keys[first + i]).store(static_cast<std::uint32_t>(first + i) + 1, std::memory_order_relaxed);
+      });
+    }));
+    return for_blocks(keys_.size(), control, [=, this](std::uint32_t first, std::uint32_t last) {
+      bool unique = true;
+      for_each_ahead<Word>(keys + first, last - first, [=, &unique](std::size_t i) {
+        unique &= slot_of(keys[first + i]).load(std::memory_order_relaxed) == static_cast<std::uint32_t>(first + i) + 1;
+      });
+      if (!unique) is_unique_ = false;
+    });
+  }
+
+  /// Fills hashed slots by several threads, each of which takes unused slots by an exchange. Which row of a key stands
+  /// in its slot makes no difference: of keys that are not unique runs have the rows.
+  Result<void> share_hash(Control const* control) {
+    auto const rows = static_cast<std::uint32_t>(keys_.size());
+    return for_blocks(rows, control, [&](std::uint32_t first, std::uint32_t last) {
+      auto const search = search_;
+      bool unique = true;
+      for (auto row = first; row < last; ++row) {
+        if (row + kAhead < rows) search.look_ahead(search.keys[row + kAhead]);
+        auto const key = search.keys[row];
+        auto const hash = search.hash_of(key);
+        auto const entry = search.tag_of(hash) | row;
+        for (auto i = search.first_slot(hash);; i = (i + 1) & search.mask) {
+          std::atomic_ref slot(search.slots[i]);
+          auto found = slot.load(std::memory_order_relaxed);
+          if (found == 0 && slot.compare_exchange_strong(found, entry, std::memory_order_relaxed)) break;
+          if ((found & ~kRowMask) != (entry & ~kRowMask) || search.keys[found & kRowMask] != key) continue;
+          unique = false;
+          break;
+        }
+      }
+      if (!unique) is_unique_ = false;
     });
   }
 
@@ -324,24 +384,31 @@ class JoinTable {
     GARUDA_TRY(reserve(slot_of_row_, rows));
     auto* const begins = run_begins_.template as<std::uint32_t>();
     auto* const slot_of_row = slot_of_row_.template as<std::uint32_t>();
+    auto const next_of = [begins, is_shared = is_shared_](std::uint32_t slot) {
+      return is_shared ? std::atomic_ref(begins[slot]).fetch_add(1, std::memory_order_relaxed) : begins[slot]++;
+    };
     GARUDA_TRY(clear(begins, num_slots_ + 1, control));
     GARUDA_TRY(for_blocks(rows, control, [&](std::uint32_t first, std::uint32_t last) {
       for_slots(first, last, [=](std::uint32_t row, std::span<std::uint32_t const> slots) {
         for (auto const slot : slots) {
           slot_of_row[row++] = slot;
-          ++begins[slot];
+          next_of(slot);
         }
       });
     }));
     std::exclusive_scan(begins, begins + num_slots_ + 1, begins, std::uint32_t{0});
     auto* const sorted = rows_.template as<std::uint32_t>();
     GARUDA_TRY(for_blocks(rows, control, [=](std::uint32_t first, std::uint32_t last) {
-      for (auto row = first; row < last; ++row) sorted[begins[slot_of_row[row]]++] = row;
+      for (auto row = first; row < last; ++row) sorted[next_of(slot_of_row[row])] = row;
     }));
     // Each begin has moved to the next one's place.
     std::copy_backward(begins, begins + num_slots_, begins + num_slots_ + 1);
     begins[0] = 0;
-    return {};
+    if (!is_shared_) return {};
+    // Several threads have written the rows of one slot in any order.
+    return for_blocks(num_slots_, control, [=](std::uint32_t first, std::uint32_t last) {
+      for (auto slot = first; slot < last; ++slot) std::sort(sorted + begins[slot], sorted + begins[slot + 1]);
+    });
   }
 
   /// Finds keys without a branch on whether one is there, which a core cannot foresee: a key outside the range reads
@@ -351,7 +418,7 @@ class JoinTable {
     auto const slot_of = [direct = direct(), last = num_slots_](Word key) {
       return std::min(direct.slot_of(key), last);
     };
-    if (unique_) {
+    if (is_unique_) {
       for_each_ahead<Word>(keys, count, [=](std::size_t i) { found[i] = slots[slot_of(keys[i])]; });
       return;
     }
@@ -362,7 +429,7 @@ class JoinTable {
   }
 
   void find_ranked(Word const* keys, std::size_t count, Found* found) const noexcept {
-    if (!unique_) return find_ranks(keys, count, found);
+    if (!is_unique_) return find_ranks(keys, count, found);
     auto const& kernels = rank_kernels();
     (sizeof(Word) == 4 ? kernels.find_rows_32 : kernels.find_rows_64)(ranked(), slots(), keys, count, found);
   }
@@ -373,7 +440,7 @@ class JoinTable {
 
   void find_hash(Word const* keys, std::size_t count, Found* found) const noexcept {
     auto const search = search_;
-    bool const unique = unique_;
+    bool const unique = is_unique_;
     for (std::size_t i = 0; i < count; ++i) {
       if (i + kAhead < count) search.look_ahead(keys[i + kAhead]);
       auto const slot = search.slot_of(search.hash_of(keys[i]), keys[i]);
@@ -387,7 +454,8 @@ class JoinTable {
   Word min_ = 0;
   std::uint32_t shift_ = 0;
   Form form_ = Form::hashed;
-  bool unique_ = true;
+  std::atomic<bool> is_unique_{true};
+  bool is_shared_ = false;        ///< several threads build the table
   std::uint64_t last_value_ = 0;  ///< direct, ranked: the greatest key's value
   std::uint64_t num_slots_ = 0;
   Search search_;
