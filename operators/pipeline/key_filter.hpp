@@ -14,33 +14,61 @@
 
 namespace garuda::pipeline {
 
-/// The values of a key column of integers, dates or times, as bits of the range between the least and the greatest.
-/// Immutable once it is made.
+/// The values of a key column of integers, dates or times, as bits of the range between the least and the greatest. It
+/// is made part by part, by all threads that want it; immutable once it is made.
 class KeyFilter {
  public:
   /// Whether a column of type `probe` can be tested for the values of one of type `build`.
   static bool is_for(DataType const& build, DataType const& probe) noexcept;
 
-  /// nullopt: the range is so large that its bits would lie in main memory. Requires: is_for(). Errors: out_of_memory.
-  static Result<std::optional<KeyFilter>> create(TableView const& build, std::size_t column);
+  /// The filter of a build side's column, which has no bits yet. `build` outlives it. Requires: is_for().
+  KeyFilter(TableView const& build, std::size_t column);
+
+  enum class State : std::uint8_t {
+    range,  ///< The least and the greatest value are looked for.
+    bits,   ///< The values' bits are set.
+    made,
+    too_wide,  ///< The range is so large that its bits would lie in main memory: there is no filter.
+  };
+  State state() const noexcept { return state_.load(std::memory_order_acquire); }
+
+  /// Does a part of what is left to do, if others do not do the rest. Errors: out_of_memory.
+  Result<void> make_part();
 
   /// Positions in the chunk, ascending, of rows whose value in the column `key` is one of the build side's. Null is
-  /// none. Requires: the column was read, and is_for() its type. Throws: std::bad_alloc.
+  /// none. Requires: it is made, the column was read, and is_for() its type. Throws: std::bad_alloc.
   Result<RowNumbers> passing(Chunk const& chunk, Slot key) const;
 
  private:
-  std::int64_t min_ = 0;
+  /// The parts of one state: blocks of the build side's rows.
+  struct Parts {
+    std::atomic<std::uint64_t> begun{0};
+    std::atomic<std::uint64_t> done{0};
+  };
+
+  Result<void> find_range(std::uint64_t first, std::uint64_t last);
+  Result<void> set_bits(std::uint64_t first, std::uint64_t last);
+  void end_range();
+
+  TableView build_;
+  std::size_t column_;
+  std::uint64_t num_parts_;
+  std::atomic<State> state_{State::range};
+  Parts range_parts_;
+  Parts bit_parts_;
+  std::atomic<std::int64_t> min_;
+  std::atomic<std::int64_t> max_;
   std::uint64_t behind_ = 0;  ///< number of values in the range, whose bit, behind all others, is never set
   KeptVector<std::uint64_t> bits_;
 };
 
 /// Leaves out rows of a probe side that have no match, before their keys are encoded and looked up. The KeyFilter is
-/// made when few of the rows so far had a match, and no longer asked when many pass. Used by several threads.
+/// made, by the threads that push chunks, while few of the rows so far had a match, and no longer asked when many pass.
 class MissFilter {
  public:
   /// `build`: the build side, whose key is `column`; outlives the filter. `probe`: the probe side's key. Requires:
   /// KeyFilter::is_for() their types.
-  MissFilter(TableView build, std::size_t column, Slot probe) : build_(build), column_(column), probe_(probe) {}
+  MissFilter(TableView build, std::size_t column, Slot probe) : filter_(build, column), probe_(probe) {}
 
   /// Positions in the chunk, ascending, of rows that may have a match; nullopt: all rows may. Errors: out_of_memory.
   Result<std::optional<RowNumbers>> passing(Chunk const& chunk) const;
@@ -58,14 +86,10 @@ class MissFilter {
     bool are_few() const noexcept;
   };
 
-  TableView build_;
-  std::size_t column_;
+  mutable KeyFilter filter_;
   Slot probe_;
   mutable Counts probed_;
   mutable Counts filtered_;
-  mutable std::atomic_flag is_begun_;  ///< A thread makes the filter, or has made it.
-  mutable std::optional<KeyFilter> made_;
-  mutable std::atomic<KeyFilter const*> filter_{nullptr};  ///< nullptr: there is none, or not yet
 };
 
 }  // namespace garuda::pipeline

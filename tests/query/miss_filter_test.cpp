@@ -7,6 +7,7 @@
 #include <random>
 #include <set>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -36,6 +37,16 @@ Values<T> random_values(std::size_t count, std::int64_t middle, std::int64_t spr
 }
 
 /// Compares the filter of `build` with a set of its values, for rows of `probe`.
+/// Makes a filter by several threads at once.
+void make(KeyFilter& filter) {
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 4; ++t)
+    threads.emplace_back([&] {
+      while (filter.state() < KeyFilter::State::made) EXPECT_TRUE(filter.make_part());
+    });
+  for (auto& thread : threads) thread.join();
+}
+
 template <class Build, class Probe>
 void compare(TypeId build_type, Values<Build> const& build, TypeId probe_type, Values<Probe> const& probe) {
   ASSERT_TRUE(KeyFilter::is_for(typed(build_type), typed(probe_type)));
@@ -48,11 +59,12 @@ void compare(TypeId build_type, Values<Build> const& build, TypeId probe_type, V
   for (std::size_t i = 0; i < probe.size(); ++i)
     if (probe[i] && known.contains(std::int64_t{*probe[i]})) wanted.push_back(static_cast<std::int64_t>(i));
 
-  auto const filter = KeyFilter::create(built.view(), 0);
-  ASSERT_TRUE(filter.has_value() && filter->has_value());
+  KeyFilter filter(built.view(), 0);
+  make(filter);
+  ASSERT_EQ(filter.state(), KeyFilter::State::made);
   Chunk chunk{probe.size(), {}, std::vector<ChunkColumn>(1)};
   chunk.columns[0] = {&probed.schema()[0], probed.batches()[0].columns[0], probed.batches()[0].owner};
-  auto const passing = (*filter)->passing(chunk, 0);
+  auto const passing = filter.passing(chunk, 0);
   ASSERT_TRUE(passing.has_value());
   EXPECT_EQ(std::vector<std::int64_t>(passing->begin(), passing->end()), wanted);
 }
@@ -69,6 +81,9 @@ TEST(KeyFilters, PassTheValuesOfTheBuildSide) {
     compare(TypeId::date32, random_values<std::int32_t>(rows / 4, -700'000, 900, random), TypeId::date32,
             random_values<std::int32_t>(rows, -700'000, 1'000, random));
   }
+  // Parts of a build side that several threads read at once.
+  compare(TypeId::int64, random_values<std::int64_t>(500'000, 7, 3'000'000, random), TypeId::int64,
+          random_values<std::int64_t>(10'000, 0, 3'100'000, random));
   constexpr auto kLeast = std::numeric_limits<std::int64_t>::min();
   constexpr auto kMost = std::numeric_limits<std::int64_t>::max();
   Values<std::int64_t> const edges{kLeast, kLeast + 1, -1, 0, 1, kMost - 1, kMost, std::nullopt};
@@ -86,9 +101,9 @@ TEST(KeyFilters, AreOfIntegersWithinASmallRange) {
       "k", {reference::make_column<std::int64_t>(typed(TypeId::int64),
                                                  std::vector<std::int64_t>{std::numeric_limits<std::int64_t>::min(),
                                                                            std::numeric_limits<std::int64_t>::max()})});
-  auto const filter = KeyFilter::create(wide.view(), 0);
-  ASSERT_TRUE(filter.has_value());
-  EXPECT_FALSE(filter->has_value());
+  KeyFilter filter(wide.view(), 0);
+  make(filter);
+  EXPECT_EQ(filter.state(), KeyFilter::State::too_wide);
 }
 
 /// Joins of so many rows that few of them match, and a filter is made.
