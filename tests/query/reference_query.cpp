@@ -270,10 +270,12 @@ struct JoinSide {
   std::vector<Row> values;
   std::vector<bool> has_match;
 
-  void evaluate(Relation const& input) {
+  /// `value_of`: of a key in a row.
+  template <class ValueOf>
+  void evaluate(Relation const& input, ValueOf const& value_of) {
     for (auto const& row : input.rows) {
       auto& of_row = values.emplace_back();
-      for (auto const& key : keys) of_row.push_back(Interpreter(row).value(key));
+      for (auto const& key : keys) of_row.push_back(value_of(key, row));
     }
     has_match.resize(input.rows.size());
   }
@@ -288,13 +290,18 @@ void add_keys(JoinClause const& clause, Schema const& left, Schema const& right,
   }
 }
 
+/// Keys that are lost are needed where all others are equal.
 bool are_equal_keys(JoinSide const& left, std::size_t l, JoinSide const& right, std::size_t r, bool nulls_equal) {
+  bool is_lost = false;
   for (std::size_t k = 0; k < left.keys.size(); ++k) {
     auto const& a = left.values[l][k];
     auto const& b = right.values[r][k];
+    is_lost = is_lost || a.is_lost || b.is_lost;
+    if (a.is_lost || b.is_lost) continue;
     if ((a.is_null || b.is_null) && !nulls_equal) return false;
     if (order_with_nulls(left.keys[k].type, a, b) != 0) return false;
   }
+  if (is_lost) throw expr::Failure{};
   return true;
 }
 
@@ -329,8 +336,9 @@ Relation Runner::run(Query::Join const& join, std::vector<Relation>& inputs) {
   auto const& clause = join.clause;
   JoinSide sides[2];
   add_keys(clause, left.schema, right.schema, sides);
-  sides[0].evaluate(left);
-  sides[1].evaluate(right);
+  auto const value_of = [this](auto const& key, auto const& row) { return value_or_lost(key, row); };
+  sides[0].evaluate(left, value_of);
+  sides[1].evaluate(right, value_of);
   auto both = left.schema;
   both.insert(both.end(), right.schema.begin(), right.schema.end());
   std::optional<Expression> where;
