@@ -264,9 +264,11 @@ Result<Error> GroupWriter::overflow(std::size_t aggregate, GroupChunk const& gro
   Memory memory;
   resolve::GroupRange one{group, 1, nullptr};
   GARUDA_TRY(write_keys(groups, one, control, memory));
+  if (!keys_) return resolve::sum_overflow(columns_.aggregates[aggregate], std::nullopt);
+  auto schema = keys_->schema();
+  for (std::size_t k = 0; k < columns_.key_names.size(); ++k) schema[k].name = columns_.key_names[k];
   BatchView const row{1, memory.keys.columns};
-  return resolve::sum_overflow(columns_.aggregates[aggregate],
-                               keys_ ? std::optional(TableView(keys_->schema(), std::span(&row, 1))) : std::nullopt);
+  return resolve::sum_overflow(columns_.aggregates[aggregate], TableView(schema, std::span(&row, 1)));
 }
 
 Result<Batch> GroupWriter::write(GroupChunk const& groups, resolve::GroupRange range,

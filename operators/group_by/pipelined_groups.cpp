@@ -47,13 +47,15 @@ contract::PathRow const& path_of_growing_groups() {
 }
 
 Result<std::unique_ptr<PipelinedGroups>> PipelinedGroups::create(Schema const& rows, GroupBySpec spec,
-                                                                 std::size_t lanes, Control const& control) {
+                                                                 std::span<std::string const> shown, std::size_t lanes,
+                                                                 Control const& control) {
   if (spec.keys.size() > keys::StableWords::kMostColumns) return nullptr;
   return or_out_of_memory("the groups of a pipeline", [&]() -> Result<std::unique_ptr<PipelinedGroups>> {
     std::unique_ptr<PipelinedGroups> made(new PipelinedGroups(rows, std::move(spec), control));
     Table const none(rows, {});
     GARUDA_TRY_ASSIGN(made->columns_, resolve::resolve_group_by(none.view(), made->spec_));
     auto& columns = made->columns_;
+    columns.name_in_errors(shown);
     auto const types = made->key_types();
     if (!std::ranges::all_of(types, keys::StableWords::can_write) ||
         !std::ranges::all_of(columns.states, [](auto const& state) { return grows(state); }) ||

@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "garuda/control.hpp"
@@ -27,9 +28,10 @@ contract::PathRow const& path_of_growing_groups();
 /// have several rows each; a sample of the first rows tells.
 class PipelinedGroups {
  public:
-  /// nullptr: keys, aggregates or types need all rows at once. `rows`: the columns of the batches. `control` outlives
-  /// the groups. Errors: those of resolve_group_by; out_of_memory.
-  static Result<std::unique_ptr<PipelinedGroups>> create(Schema const& rows, GroupBySpec spec, std::size_t lanes,
+  /// nullptr: keys, aggregates or types need all rows at once. `rows`: the columns of the batches. `shown`: names of
+  /// the result's columns in errors. `control` outlives the groups. Errors: those of resolve_group_by; out_of_memory.
+  static Result<std::unique_ptr<PipelinedGroups>> create(Schema const& rows, GroupBySpec spec,
+                                                         std::span<std::string const> shown, std::size_t lanes,
                                                          Control const& control);
 
   /// Whether rows are to be grouped so of which `samples` come from different places, and about `num_rows` are

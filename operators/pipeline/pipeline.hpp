@@ -97,15 +97,16 @@ class Pipeline {
                     StringForm strings = StringForm::utf8);
 
   /// The groups of the rows that come out, by the names of their columns, or the rows themselves where a sample of the
-  /// first ones has few rows a key, or the group-by needs all of them at once. Blocks as run() does. Errors: those of
-  /// run() and PipelinedGroups.
+  /// first ones has few rows a key, or the group-by needs all of them at once. `shown`: names of the groups' columns in
+  /// errors. Blocks as run() does. Errors: those of run() and PipelinedGroups.
   struct Grouped {
     Table table;
     bool are_groups = false;
     std::uint64_t rows = 0;  ///< that came out
     std::uint64_t ns = 0;    ///< of all threads within the group-by alone
   };
-  Result<Grouped> run_grouped(std::vector<std::string> names, GroupBySpec const& spec);
+  Result<Grouped> run_grouped(std::vector<std::string> names, GroupBySpec const& spec,
+                              std::span<std::string const> shown);
 
  private:
   struct Morsel {

@@ -276,13 +276,14 @@ Result<bool> Pipeline::pays_to_group(group_by::PipelinedGroups& groups, std::spa
   return groups.pays(places, given * (all / std::max<std::uint64_t>(read, 1)));
 }
 
-Result<Pipeline::Grouped> Pipeline::run_grouped(std::vector<std::string> names, GroupBySpec const& spec) {
+Result<Pipeline::Grouped> Pipeline::run_grouped(std::vector<std::string> names, GroupBySpec const& spec,
+                                                std::span<std::string const> shown) {
   return or_out_of_memory("the rows of a query", [&]() -> Result<Grouped> {
     GARUDA_TRY(prepare(StringForm::view));
     written_schema_ = schema_of(std::move(names));
     auto morsels = cut_morsels();
-    GARUDA_TRY_ASSIGN(auto const groups,
-                      group_by::PipelinedGroups::create(written_schema_, spec, options_.lanes, options_.control));
+    GARUDA_TRY_ASSIGN(auto const groups, group_by::PipelinedGroups::create(written_schema_, spec, shown, options_.lanes,
+                                                                           options_.control));
     std::vector<Output> samples;
     bool pays = groups != nullptr;
     if (pays && !spec.keys.empty()) {

@@ -341,10 +341,12 @@ class QueryRunner {
 
   Result<Ran> run_group_by(BoundGroupBy const& group_by, Bound const& query) {
     auto const spec = spec_of(group_by);
+    std::vector<std::string> shown;
+    for (auto const& field : query.schema) shown.push_back(field.name);
     std::vector<Ran> inputs;
     if (!groups_as_rows_come(query)) {
       GARUDA_TRY_ASSIGN(inputs, run_inputs(query));
-      return whole_.group_by(spec, std::move(inputs));
+      return whole_.group_by(spec, shown, std::move(inputs));
     }
     std::unique_ptr<pipeline::Pipeline> made;
     auto const names = column_names(query.inputs[0].schema.size());
@@ -353,13 +355,13 @@ class QueryRunner {
     if (made->num_steps() == 0 && !spec.keys.empty()) {
       GARUDA_TRY_ASSIGN(auto ran, run_made(std::move(node), *made, names.size(), std::nullopt, StringForm::view));
       inputs.push_back(std::move(ran));
-      return whole_.group_by(spec, std::move(inputs));
+      return whole_.group_by(spec, shown, std::move(inputs));
     }
-    GARUDA_TRY_ASSIGN(auto grouped, run_.arena.execute([&] { return made->run_grouped(names, spec); }));
+    GARUDA_TRY_ASSIGN(auto grouped, run_.arena.execute([&] { return made->run_grouped(names, spec, shown); }));
     auto below = plan_of(std::move(node), *made);
     if (!grouped.are_groups) {
       inputs.push_back({std::move(grouped.table), std::move(below)});
-      return whole_.group_by(spec, std::move(inputs));
+      return whole_.group_by(spec, shown, std::move(inputs));
     }
     auto plan = host_node(query);
     auto const& row = group_by::path_of_growing_groups();

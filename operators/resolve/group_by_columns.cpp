@@ -124,6 +124,12 @@ std::size_t add_states(ResolvedGroupBy& resolved, StateColumn const& wanted) {
   return static_cast<std::size_t>(found - resolved.states.begin());
 }
 
+void ResolvedGroupBy::name_in_errors(std::span<std::string const> names) {
+  GARUDA_EXPECTS(names.size() == keys.size() + aggregates.size());
+  key_names.assign(names.begin(), names.begin() + static_cast<std::ptrdiff_t>(keys.size()));
+  for (std::size_t a = 0; a < aggregates.size(); ++a) aggregates[a].name = names[keys.size() + a];
+}
+
 Result<ResolvedGroupBy> resolve_group_by(TableView table, GroupBySpec const& spec) {
   if (spec.keys.empty() && spec.aggregates.empty())
     return fail(ErrorCode::usage, "a group-by needs keys or aggregates");

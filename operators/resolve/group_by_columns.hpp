@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -109,6 +110,10 @@ struct ResolvedGroupBy {
   std::vector<StateColumn> states;  ///< each column at most once
   std::vector<ResolvedAggregate> aggregates;
   StringForm strings = StringForm::utf8;  ///< of the result
+  std::vector<std::string> key_names{};   ///< of keys in errors; none: those of the table's columns
+
+  /// Has errors name the result's columns, keys before aggregates, as `names` does.
+  void name_in_errors(std::span<std::string const> names);
 };
 
 /// Adds `wanted` to the state column of the same values, or as a new one, and returns its position.

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <initializer_list>
 #include <limits>
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
@@ -40,6 +41,13 @@ bool is_one_of(DataType const& type, std::initializer_list<TypeId> ids) {
   return std::ranges::find(ids, type.id) != ids.end();
 }
 
+/// Names of the result are those of the spec.
+Result<std::unique_ptr<PipelinedGroups>> create(Schema const& rows, GroupBySpec const& spec, Control const& control) {
+  auto names = spec.keys;
+  for (auto const& aggregate : spec.aggregates) names.push_back(aggregate.name.value_or("value"));
+  return PipelinedGroups::create(rows, spec, names, kLanes, control);
+}
+
 /// Keys and aggregates that lanes can keep, of the columns of a table.
 GroupBySpec random_spec(Schema const& schema, Draw& draw) {
   GroupBySpec spec;
@@ -65,7 +73,7 @@ GroupBySpec random_spec(Schema const& schema, Draw& draw) {
 /// Adds the rows in pieces, each to a lane, in an order of their own.
 Result<Table> grouped_in_pieces(Table const& table, GroupBySpec const& spec, Draw& draw) {
   Control const control;
-  GARUDA_TRY_ASSIGN(auto const groups, PipelinedGroups::create(table.schema(), spec, kLanes, control));
+  GARUDA_TRY_ASSIGN(auto const groups, create(table.schema(), spec, control));
   if (groups == nullptr) return fail(ErrorCode::usage, "lanes cannot keep these groups");
   std::vector<std::uint64_t> begins;
   auto const rows = static_cast<std::uint64_t>(table.num_rows());
@@ -128,7 +136,7 @@ TEST(PipelinedGroups, DoNotTakeWhatNeedsAllRows) {
                                          {AggregateFunction::first, "text"}}) {
     GroupBySpec spec;
     spec.aggregates = {{function, column, std::nullopt}};
-    auto const groups = PipelinedGroups::create(table.schema(), spec, kLanes, control);
+    auto const groups = create(table.schema(), spec, control);
     ASSERT_TRUE(groups);
     EXPECT_EQ(*groups, nullptr) << to_string(function);
   }
@@ -149,7 +157,7 @@ TEST(PipelinedGroups, PayWhereKeysHaveSeveralRows) {
     GroupBySpec spec;
     spec.keys = {"key"};
     spec.aggregates = {{AggregateFunction::count, std::nullopt, "rows"}};
-    auto const groups = PipelinedGroups::create(samples.front().schema(), spec, kLanes, control);
+    auto const groups = create(samples.front().schema(), spec, control);
     return *(*groups)->pays(views, expected);
   };
   auto const spread = [](std::int64_t keys) { return [keys](std::int64_t, std::int64_t i) { return i % keys; }; };

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <string>
 #include <vector>
@@ -409,6 +410,21 @@ TEST_F(Queries, JoinsWithoutKeysRunOnTheHostWhereAPathHasNone) {
     else
       EXPECT_EQ(rows.size(), 21U);
   }
+}
+
+/// Whether rows are grouped as a pipeline gives them, or when all are there.
+TEST_F(Queries, SumsBeyondTheirTypeNameColumnsAsTheQueryDoes) {
+  auto const table = orders();
+  auto const scan = Query::scan(table.view());
+  auto const large = call("add", {column("price"), literal(std::numeric_limits<std::int64_t>::max() - 250)});
+  for (auto const& input : {scan, scan.filter(call("gte", {column("price"), literal(std::int64_t{0})}))})
+    for (auto const& more : {AggregateCall{"", AggregateFunction::count, {}},
+                             AggregateCall{"", AggregateFunction::median, {column("price")}}}) {
+      auto aggregates = std::vector<AggregateCall>{{"total", AggregateFunction::sum, {large}}, more};
+      EXPECT_NE(refusal(input.group_by({{"buyer", column("customer")}}, aggregates))
+                    .find("'total' is beyond int64 in the group buyer = "),
+                std::string::npos);
+    }
 }
 
 TEST_F(Queries, MistakesAreNamed) {

@@ -109,9 +109,11 @@ HostRows WholeOperators::with_plan(Table table, Plan plan, std::vector<HostRows>
   return {with_positions(std::move(table)), std::move(plan)};
 }
 
-Result<HostRows> WholeOperators::group_by(GroupBySpec const& spec, std::vector<HostRows> inputs) {
+Result<HostRows> WholeOperators::group_by(GroupBySpec const& spec, std::span<std::string const> names,
+                                          std::vector<HostRows> inputs) {
   auto const table = inputs[0].table.view();
   GARUDA_TRY_ASSIGN(auto columns, resolve::resolve_group_by(table, spec));
+  columns.name_in_errors(names);
   GroupByOptions const options{options_, options_.group_by_tuning};
   if (limit_) return group_within(table, spec, options, std::move(inputs));
   GARUDA_TRY_ASSIGN(auto result, group_by::group_by({table, spec, std::move(columns), options, &devices_}));

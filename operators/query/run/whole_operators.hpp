@@ -4,6 +4,8 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <span>
+#include <string>
 #include <vector>
 
 #include "garuda/error.hpp"
@@ -39,7 +41,8 @@ class WholeOperators {
   /// Runs `body` as an operator of the host, whose node is `plan`, on the query's threads.
   Result<HostRows> run(Plan plan, std::vector<HostRows> inputs, std::function<Result<Table>()> const& body);
   Result<HostRows> join(BoundJoin const& join, std::vector<HostRows> inputs);
-  Result<HostRows> group_by(GroupBySpec const& spec, std::vector<HostRows> inputs);
+  /// `names`: of the result's columns, as errors say them.
+  Result<HostRows> group_by(GroupBySpec const& spec, std::span<std::string const> names, std::vector<HostRows> inputs);
 
  private:
   Result<HostRows> collected(QueryResult& result, std::vector<HostRows> inputs);
