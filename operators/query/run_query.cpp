@@ -339,10 +339,21 @@ class QueryRunner {
            !common_.find(query.inputs[0]);
   }
 
+  /// Names of the result's columns in errors; plans of Substrait have none below their roots.
+  static std::vector<std::string> shown_names(BoundGroupBy const& group_by, Schema const& schema) {
+    std::vector<std::string> names;
+    for (std::size_t c = 0; c < schema.size(); ++c) {
+      auto const unnamed = c < group_by.num_keys
+                               ? "key " + std::to_string(c + 1)
+                               : std::string(to_string(group_by.aggregates[c - group_by.num_keys].function));
+      names.push_back(schema[c].name.empty() ? unnamed : schema[c].name);
+    }
+    return names;
+  }
+
   Result<Ran> run_group_by(BoundGroupBy const& group_by, Bound const& query) {
     auto const spec = spec_of(group_by);
-    std::vector<std::string> shown;
-    for (auto const& field : query.schema) shown.push_back(field.name);
+    auto const shown = shown_names(group_by, query.schema);
     std::vector<Ran> inputs;
     if (!groups_as_rows_come(query)) {
       GARUDA_TRY_ASSIGN(inputs, run_inputs(query));
