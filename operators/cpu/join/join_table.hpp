@@ -263,7 +263,9 @@ class JoinTable {
   }
 
   Result<void> fill(Control const* control) {
-    if (form_ == Form::hashed) return is_shared_ ? share_hash(control) : fill_hash(control);
+    if (form_ == Form::hashed)
+      return is_shared_ ? fill_hash(control, [](auto const&... row) { return place_shared(row...); })
+                        : fill_hash(control, [](auto const&... row) { return place_alone(row...); });
     if (form_ == Form::direct && is_shared_) return share_direct(control);
     return for_blocks_in_order(keys_.size(), control, [&](std::uint32_t first, std::uint32_t last) {
       if (form_ == Form::direct)
@@ -312,23 +314,40 @@ class JoinTable {
     }
   }
 
-  Result<void> fill_hash(Control const* control) {
+  /// Fills hashed slots: `place` takes a slot for a row, and says whether no row before it has its key.
+  template <class Place>
+  Result<void> fill_hash(Control const* control, Place const& place) {
     auto const rows = static_cast<std::uint32_t>(keys_.size());
-    return for_blocks_in_order(rows, control, [&](std::uint32_t first, std::uint32_t last) {
+    return for_blocks(rows, control, [&](std::uint32_t first, std::uint32_t last) {
       auto const search = search_;
       bool unique = true;
       for (auto row = first; row < last; ++row) {
         if (row + kAhead < rows) search.look_ahead(search.keys[row + kAhead]);
-        auto const key = search.keys[row];
-        auto const hash = search.hash_of(key);
-        auto& slot = search.slots[search.slot_of(hash, key)];
-        if (slot == 0)
-          slot = search.tag_of(hash) | row;
-        else
-          unique = false;
+        unique &= place(search, row, search.keys[row]);
       }
       if (!unique) is_unique_ = false;
     });
+  }
+
+  static bool place_alone(Search const& search, std::uint32_t row, Word key) {
+    auto const hash = search.hash_of(key);
+    auto& slot = search.slots[search.slot_of(hash, key)];
+    if (slot != 0) return false;
+    slot = search.tag_of(hash) | row;
+    return true;
+  }
+
+  /// Several threads take unused slots by an exchange. Which row of a key stands in its slot makes no difference: of
+  /// keys that are not unique runs have the rows.
+  static bool place_shared(Search const& search, std::uint32_t row, Word key) {
+    auto const hash = search.hash_of(key);
+    auto const entry = search.tag_of(hash) | row;
+    for (auto i = search.first_slot(hash);; i = (i + 1) & search.mask) {
+      std::atomic_ref slot(search.slots[i]);
+      auto found = slot.load(std::memory_order_relaxed);
+      if (found == 0 && slot.compare_exchange_strong(found, entry, std::memory_order_relaxed)) return true;
+      if ((found & ~kRowMask) == (entry & ~kRowMask) && search.keys[found & kRowMask] == key) return false;
+    }
   }
 
   /// Fills direct slots by several threads: keys are unique where every row finds itself in its slot afterwards.
@@ -347,31 +366,6 @@ class JoinTable {
       for_each_ahead<Word>(keys + first, last - first, [=, &unique](std::size_t i) {
         unique &= slot_of(keys[first + i]).load(std::memory_order_relaxed) == static_cast<std::uint32_t>(first + i) + 1;
       });
-      if (!unique) is_unique_ = false;
-    });
-  }
-
-  /// Fills hashed slots by several threads, each of which takes unused slots by an exchange. Which row of a key stands
-  /// in its slot makes no difference: of keys that are not unique runs have the rows.
-  Result<void> share_hash(Control const* control) {
-    auto const rows = static_cast<std::uint32_t>(keys_.size());
-    return for_blocks(rows, control, [&](std::uint32_t first, std::uint32_t last) {
-      auto const search = search_;
-      bool unique = true;
-      for (auto row = first; row < last; ++row) {
-        if (row + kAhead < rows) search.look_ahead(search.keys[row + kAhead]);
-        auto const key = search.keys[row];
-        auto const hash = search.hash_of(key);
-        auto const entry = search.tag_of(hash) | row;
-        for (auto i = search.first_slot(hash);; i = (i + 1) & search.mask) {
-          std::atomic_ref slot(search.slots[i]);
-          auto found = slot.load(std::memory_order_relaxed);
-          if (found == 0 && slot.compare_exchange_strong(found, entry, std::memory_order_relaxed)) break;
-          if ((found & ~kRowMask) != (entry & ~kRowMask) || search.keys[found & kRowMask] != key) continue;
-          unique = false;
-          break;
-        }
-      }
       if (!unique) is_unique_ = false;
     });
   }
