@@ -88,15 +88,11 @@ void compare_values(Comparator comparator, Value const* a, Value const* b, bool 
   };
   if constexpr (std::is_floating_point_v<Value>) return with_float_comparator<Value>(comparator, put);
   if constexpr (std::is_same_v<Value, std::string_view>)
-    if (!asks_order(comparator) && b_is_one && b->empty())
-      return put([is_equal = comparator == Comparator::equal](std::string_view first, std::string_view) {
-        return first.empty() == is_equal;
-      });
-  if constexpr (std::is_same_v<Value, std::string_view>)
-    if (!asks_order(comparator))
-      return put([is_equal = comparator == Comparator::equal](std::string_view first, std::string_view second) {
-        return are_texts_equal(first, second) == is_equal;
-      });
+    if (!asks_order(comparator)) {
+      bool const is_equal = comparator == Comparator::equal;
+      if (b_is_one && b->empty()) return put([=](auto first, auto) { return first.empty() == is_equal; });
+      return put([=](auto first, auto second) { return are_texts_equal(first, second) == is_equal; });
+    }
   with_comparator(comparator, put);
 }
 
