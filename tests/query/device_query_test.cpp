@@ -8,7 +8,6 @@
 #include <limits>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "garuda/engine.hpp"
@@ -321,8 +320,7 @@ TEST_F(DeviceQueries, FiltersProjectionsAndGroupsStayOnTheDevice) {
 std::vector<std::string> operations_on(Path path, Plan const& plan) {
   std::vector<std::string> operations;
   if (plan.on_device && plan.path == path && plan.operation != "table") operations.push_back(plan.operation);
-  for (auto const& input : plan.inputs)
-    for (auto& operation : operations_on(path, input)) operations.push_back(std::move(operation));
+  for (auto const& input : plan.inputs) std::ranges::move(operations_on(path, input), std::back_inserter(operations));
   return operations;
 }
 
@@ -333,7 +331,7 @@ std::string reasons_of(Plan const& plan) {
   return reasons;
 }
 
-std::uint64_t counter_of(QueryResult const& result, std::string_view name) {
+std::uint64_t counter_of(QueryResult const& result, std::string const& name) {
   for (auto const& [counter, value] : result.stats().counters)
     if (counter == name) return value;
   return 0;
