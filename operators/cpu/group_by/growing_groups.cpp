@@ -128,7 +128,7 @@ class LaneGroups {
     if (size() > 1) {
       for (auto const group : found) ++ends[group + 1];
       for (std::size_t g = 0; g < size(); ++g) ends[g + 1] += ends[g];
-      // What is the end of the group before becomes the group's own.
+      // The end of the group before moves, row by row, to the group's own.
       for (std::size_t i = 0; i < found.size(); ++i) positions[ends[found[i]]++] = static_cast<std::uint16_t>(i);
     } else {
       ends[0] = static_cast<std::uint32_t>(found.size());

@@ -25,7 +25,7 @@ struct ScannedColumns {
 /// Errors: those of bind.
 Result<std::vector<ScannedColumns>> scanned_columns(Query const& query);
 
-/// What all scans of a table read together: columns, in the table's order, and rows that some scan needs.
+/// All that the scans of a table read together: columns, in the table's order, and rows that some scan needs.
 struct TableReads {
   std::vector<std::string> columns;
   RowTest rows{RowTest::Kind::any};
