@@ -50,34 +50,18 @@ std::size_t words_of(DataType const& type) noexcept { return has_bytes(type) || 
 
 }  // namespace
 
-std::uint64_t GrowingDictionary::number_of(std::string_view value) {
-  if (2 * ends_.size() >= entries_.size()) grow();
-  auto const hash = hash_bytes(value);
-  for (auto at = hash & (entries_.size() - 1);; at = (at + 1) & (entries_.size() - 1)) {
-    auto& entry = entries_[at];
-    if (entry.number == 0) {
-      auto const begin = bytes_.size();
-      bytes_.append(value);
-      begins_.push_back(begin);
-      ends_.push_back(bytes_.size());
-      entry = {hash, ends_.size()};
-      return entry.number - 1;
-    }
-    auto const number = entry.number - 1;
-    if (entry.hash == hash &&
-        std::string_view(bytes_).substr(begins_[number], ends_[number] - begins_[number]) == value)
-      return number;
-  }
+void GrowingDictionary::add(std::string_view value, std::uint64_t* word) {
+  batch_.push(hash_bytes(value), value, word);
+  if (batch_.is_full()) flush();
 }
 
-void GrowingDictionary::grow() {
-  auto const old = std::exchange(entries_, std::vector<Entry>(std::max<std::size_t>(2 * entries_.size(), 64)));
-  for (auto const& entry : old) {
-    if (entry.number == 0) continue;
-    auto at = entry.hash & (entries_.size() - 1);
-    while (entries_[at].number != 0) at = (at + 1) & (entries_.size() - 1);
-    entries_[at] = entry;
-  }
+void GrowingDictionary::flush() {
+  auto const keep = [this](std::uint64_t const*, std::string_view value) {
+    auto* const copy = static_cast<char*>(bytes_->allocate(value.size(), 1));
+    std::ranges::copy(value, copy);
+    return std::string_view(copy, value.size());
+  };
+  batch_.add_to(table_, keep, [](std::uint64_t* word, std::uint32_t number) { *word += number; });
 }
 
 bool StableWords::can_write(DataType const& type) noexcept { return has_bytes(type) || has_codes(type); }
@@ -157,18 +141,23 @@ void StableWords::write_short_bytes(ArrayView const& array, DataType const& type
     for (std::int64_t i = 0; i < array.length; ++i) {
       auto const* const view = views + (array.offset + i) * static_cast<std::int64_t>(sizeof(ValueView));
       auto const length = load<std::uint32_t>(view, 0);
-      words[i] =
-          length <= kOneWordBytes
-              ? (load<std::uint64_t>(view + 4, 0) & kPresentBits[length].low) | std::uint64_t{length} << 56
-              : kLongInOneWord | long_values.number_of(variable_value<ValueLayout::views>(array, array.offset + i));
+      if (length <= kOneWordBytes) {
+        words[i] = (load<std::uint64_t>(view + 4, 0) & kPresentBits[length].low) | std::uint64_t{length} << 56;
+      } else {
+        words[i] = kLongInOneWord;
+        long_values.add(variable_value<ValueLayout::views>(array, array.offset + i), &words[i]);
+      }
     }
+    long_values.flush();
     return;
   }
   std::fill_n(words, array.length, kNullInOneWord);
   for_each_bytes(array, type, 0, array.length, [&](std::int64_t i, std::string_view value) {
-    words[i] = value.size() <= kOneWordBytes ? leading_word(value) | std::uint64_t{value.size()} << 56
-                                             : kLongInOneWord | long_values.number_of(value);
+    bool const is_short = value.size() <= kOneWordBytes;
+    words[i] = is_short ? leading_word(value) | std::uint64_t{value.size()} << 56 : kLongInOneWord;
+    if (!is_short) long_values.add(value, &words[i]);
   });
+  long_values.flush();
 }
 
 void StableWords::write_views(ArrayView const& array, std::size_t column, std::uint64_t first_row) {
@@ -188,10 +177,12 @@ void StableWords::write_views(ArrayView const& array, std::size_t column, std::u
       low[i] = load<std::uint64_t>(view + 4, 0) & present.low;
       high[i] = (load<std::uint32_t>(view + 12, 0) & present.high) | std::uint64_t{length} << 32;
     } else {
-      low[i] = long_values.number_of(variable_value<ValueLayout::views>(array, array.offset + i));
+      low[i] = 0;
       high[i] = kLongBytes;
+      long_values.add(variable_value<ValueLayout::views>(array, array.offset + i), &low[i]);
     }
   }
+  long_values.flush();
 }
 
 void StableWords::write_bytes(ArrayView const& array, DataType const& type, std::size_t column,
@@ -204,9 +195,11 @@ void StableWords::write_bytes(ArrayView const& array, DataType const& type, std:
   std::fill_n(high, array.length, kNullBytes);
   for_each_bytes(array, type, 0, array.length, [&](std::int64_t i, std::string_view value) {
     bool const is_short = value.size() <= kShortBytes;
-    low[i] = is_short ? leading_word(value) : long_values.number_of(value);
+    low[i] = is_short ? leading_word(value) : 0;
     high[i] = is_short ? word_of(value, 1) | std::uint64_t{value.size()} << 32 : kLongBytes;
+    if (!is_short) long_values.add(value, &low[i]);
   });
+  long_values.flush();
 }
 
 void StableWords::write_codes(RowBlock const& block, AttributeReader const& reader, std::size_t column) {

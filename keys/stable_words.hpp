@@ -3,8 +3,9 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
+#include <memory_resource>
 #include <span>
-#include <string>
 #include <string_view>
 #include <vector>
 
@@ -13,26 +14,21 @@
 #include "garuda/table.hpp"
 #include "garuda/types.hpp"
 #include "keys/codes/attribute_reader.hpp"
+#include "keys/numbering/value_table.hpp"
 
 namespace garuda::keys {
 
-/// Numbers of values of bytes, in the order in which they first come. Throws std::bad_alloc.
+/// Numbers of values of bytes, in the order in which they first come, with copies of these. Throws std::bad_alloc.
 class GrowingDictionary {
  public:
-  std::uint64_t number_of(std::string_view value);
+  /// Adds the value's number to *word, no later than flush() returns; until then its bytes are read.
+  void add(std::string_view value, std::uint64_t* word);
+  void flush();
 
  private:
-  struct Entry {
-    std::uint64_t hash = 0;
-    std::uint64_t number = 0;  ///< of the value, plus one; 0: the entry is free
-  };
-
-  void grow();
-
-  std::vector<Entry> entries_;       ///< a power of two of them, at most half in use
-  std::vector<std::uint64_t> ends_;  ///< of each value among the bytes
-  std::vector<std::uint64_t> begins_;
-  std::string bytes_;
+  ValueTable table_;
+  std::unique_ptr<std::pmr::monotonic_buffer_resource> bytes_ = std::make_unique<std::pmr::monotonic_buffer_resource>();
+  ValueBatch<std::uint64_t*> batch_;
 };
 
 /// Words of the keys of tables that come one after the other: rows of any of them are equal when their words are. The

@@ -5,7 +5,6 @@
 #include <oneapi/tbb/task_arena.h>
 
 #include <algorithm>
-#include <array>
 #include <atomic>
 #include <bit>
 #include <cstring>
@@ -31,55 +30,7 @@ constexpr std::uint64_t kMostLocalValues = std::uint64_t{1} << 16;
 /// Values a section: its table then lies in a core's cache.
 constexpr std::uint64_t kSectionValues = std::uint64_t{1} << 15;
 constexpr std::uint32_t kMaxSectionBits = 10;
-/// Values that are found before their turn.
-constexpr std::size_t kValuesAhead = 16;
-
-/// Numbers distinct values in the order in which they are added.
-class ValueTable {
- public:
-  ValueTable() : slots_(1024) {}
-
-  struct Head {
-    std::uint64_t hash;
-    std::uint64_t value;
-    std::string_view bytes;  ///< of the column
-  };
-
-  /// The code of value `i`.
-  std::uint32_t add(std::uint64_t i, std::uint64_t hash, std::string_view bytes) {
-    auto at = hash & (slots_.size() - 1);
-    for (; slots_[at].code != kNullCode; at = (at + 1) & (slots_.size() - 1))
-      if (slots_[at].hash == hash && heads_[slots_[at].code].bytes == bytes) return slots_[at].code;
-    auto const code = static_cast<std::uint32_t>(heads_.size());
-    slots_[at] = {hash, code};
-    heads_.push_back({hash, i, bytes});
-    if (heads_.size() * 2 > slots_.size()) grow();
-    return code;
-  }
-
-  std::vector<Head> const& heads() const noexcept { return heads_; }
-  /// Makes `value` the head of a code when it comes before the present one.
-  void lower_head(std::uint32_t code, std::uint64_t value) { heads_[code].value = std::min(heads_[code].value, value); }
-
- private:
-  struct Slot {
-    std::uint64_t hash = 0;
-    std::uint32_t code = kNullCode;
-  };
-
-  void grow() {
-    slots_.assign(slots_.size() * 2, Slot{});
-    for (std::size_t code = 0; code < heads_.size(); ++code) {
-      auto at = heads_[code].hash & (slots_.size() - 1);
-      while (slots_[at].code != kNullCode) at = (at + 1) & (slots_.size() - 1);
-      slots_[at] = {heads_[code].hash, static_cast<std::uint32_t>(code)};
-    }
-  }
-
-  std::vector<Slot> slots_;  ///< a power of two of them, at most half in use
-  std::vector<Head> heads_;  ///< of each code
-};
-
+constexpr std::uint64_t kNoValue = ~std::uint64_t{0};
 std::uint64_t num_blocks(ValueBytes const& values) { return (values.size() + kBlockRows - 1) / kBlockRows; }
 
 std::uint64_t block_end(ValueBytes const& values, std::uint64_t block) {
@@ -106,7 +57,7 @@ class LocalNumbering {
   Result<std::optional<ValueCodes>> run(Control const& control) {
     GARUDA_TRY_ASSIGN(buffer_, AlignedBuffer::allocate(static_cast<std::int64_t>(values_.size() * 4)));
     auto const threads = static_cast<std::size_t>(oneapi::tbb::this_task_arena::max_concurrency());
-    tables_.assign(std::min<std::size_t>(threads, std::max<std::size_t>(owners_.size(), 1)), ValueTable());
+    tables_.resize(std::min<std::size_t>(threads, std::max<std::size_t>(owners_.size(), 1)));
     GARUDA_TRY(for_each_block(tables_.size(), &control, [&](std::size_t t) { fill(t, control); }));
     if (too_many_) return std::nullopt;
     auto const codes_of = merge();
@@ -120,31 +71,54 @@ class LocalNumbering {
   }
 
  private:
+  /// A thread's table.
+  struct Local {
+    ValueTable table;
+    std::vector<std::uint64_t> firsts;  ///< of each code, the value that came first
+  };
+
   void fill(std::size_t t, Control const& control) {
     auto* const codes = buffer_.as<std::uint32_t>();
+    auto& [table, firsts] = tables_[t];
+    ValueBatch<std::uint64_t> batch;
+    auto const keep = [&firsts = firsts](std::uint64_t i, std::string_view bytes) {
+      firsts.push_back(i);
+      return bytes;
+    };
+    auto const flush = [&, &table = table] {
+      batch.add_to(table, keep, [&](std::uint64_t i, std::uint32_t code) { codes[i] = code; });
+    };
     for (auto block = next_++; block < owners_.size(); block = next_++) {
       if (too_many_ || is_cancelled(&control)) return;
       owners_[block] = t;
       values_.for_each(block * kBlockRows, block_end(values_, block),
                        [&](std::uint64_t i, std::optional<std::string_view> bytes) {
-                         codes[i] = bytes ? tables_[t].add(i, hash_(*bytes), *bytes) : kNullCode;
+                         if (!bytes) {
+                           codes[i] = kNullCode;
+                           return;
+                         }
+                         batch.push(hash_(*bytes), *bytes, i);
+                         if (batch.is_full()) flush();
                        });
-      if (tables_[t].heads().size() > kMostLocalValues) too_many_ = true;
+      flush();
+      if (table.values().size() > kMostLocalValues) too_many_ = true;
     }
   }
 
   /// Numbers all values by their first occurrences; returns the codes of each table's codes.
   std::vector<std::vector<std::uint32_t>> merge() {
     ValueTable all;
+    std::vector<std::pair<std::uint64_t, std::uint32_t>> order;  // the first value of each code, and the code
     std::vector<std::vector<std::uint32_t>> codes_of(tables_.size());
-    for (std::size_t t = 0; t < tables_.size(); ++t)
-      for (auto const& head : tables_[t].heads()) {
-        auto const code = all.add(head.value, head.hash, head.bytes);
-        all.lower_head(code, head.value);
-        codes_of[t].push_back(code);
-      }
-    std::vector<std::pair<std::uint64_t, std::uint32_t>> order;
-    for (std::uint32_t code = 0; code < all.heads().size(); ++code) order.push_back({all.heads()[code].value, code});
+    for (std::size_t t = 0; t < tables_.size(); ++t) {
+      auto const& [table, firsts] = tables_[t];
+      auto& codes = codes_of[t];
+      codes.resize(table.values().size());
+      all.add(table.values(), codes.data(), [&, &values = table.values()](std::size_t i) { return values[i].bytes; });
+      for (std::uint32_t code = static_cast<std::uint32_t>(order.size()); code < all.values().size(); ++code)
+        order.emplace_back(kNoValue, code);
+      for (std::size_t i = 0; i < codes.size(); ++i) order[codes[i]].first = std::min(order[codes[i]].first, firsts[i]);
+    }
     std::sort(order.begin(), order.end());
     std::vector<std::uint32_t> rank(order.size());
     for (std::uint32_t r = 0; r < rank.size(); ++r) rank[order[r].second] = r;
@@ -158,7 +132,7 @@ class LocalNumbering {
   ValueHash hash_;
   AlignedBuffer buffer_;
   std::vector<std::size_t> owners_;  ///< of each block: the table that its codes are of
-  std::vector<ValueTable> tables_;
+  std::vector<Local> tables_;
   std::uint64_t num_codes_ = 0;
   std::atomic<std::size_t> next_{0};
   std::atomic<bool> too_many_{false};
@@ -223,27 +197,27 @@ Result<ValueCodes> number_sections(ValueBytes const& values, Sections const& sec
   std::vector<std::uint64_t> first(sections.size());  // of each section: its codes, then those before it
   GARUDA_TRY(for_each_block(first.size(), &control, [&](std::size_t s) {
     ValueTable table;
-    auto const section = sections[s];
-    // A section's values lie anywhere in their column: each is found, and its bytes asked for, before its turn.
-    std::array<std::optional<std::string_view>, kValuesAhead> ahead;
-    auto const find = [&](std::size_t i) {
-      if (i >= section.size()) return;
-      auto& bytes = ahead[i % kValuesAhead];
-      bytes.reset();
-      if (values.is_null(section[i].value)) return;
-      bytes = values[section[i].value];
-      __builtin_prefetch(bytes->data());
+    ValueBatch<std::uint64_t> batch;
+    auto const flush = [&] {
+      batch.add_to(
+          table, [](std::uint64_t, std::string_view bytes) { return bytes; },
+          [&](std::uint64_t value, std::uint32_t code) { codes[value] = code; });
     };
-    for (std::size_t i = 0; i < kValuesAhead; ++i) find(i);
+    auto const section = sections[s];
     for (std::size_t i = 0; i < section.size(); ++i) {
       // Equal values share a section: one may be as long as the column.
       if (i % kBlockRows == 0 && is_cancelled(&control)) return;
-      auto const bytes = ahead[i % kValuesAhead];
-      find(i + kValuesAhead);
       auto const& [hash, value] = section[i];
-      codes[value] = bytes ? table.add(value, hash, *bytes) : kNullCode;
+      codes[value] = kNullCode;
+      if (values.is_null(value)) continue;
+      // A section's values lie anywhere in their column.
+      auto const bytes = values[value];
+      __builtin_prefetch(bytes.data());
+      batch.push(hash, bytes, value);
+      if (batch.is_full()) flush();
     }
-    first[s] = table.heads().size();
+    flush();
+    first[s] = table.values().size();
   }));
   for (auto& codes_of_section : first)
     codes_of_section = std::exchange(list.num_codes, list.num_codes + codes_of_section);

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <cstdint>
-#include <limits>
 #include <memory>
 #include <span>
 #include <string_view>
@@ -14,11 +13,9 @@
 #include "garuda/error.hpp"
 #include "garuda/types.hpp"
 #include "keys/codes/key_column.hpp"
+#include "keys/numbering/value_table.hpp"
 
 namespace garuda::keys {
-
-/// Stands in the null slots of codes: they number at most 2^32 - 1 distinct values.
-inline constexpr std::uint32_t kNullCode = std::numeric_limits<std::uint32_t>::max();
 
 /// Codes of a list of values.
 struct ValueCodes {
