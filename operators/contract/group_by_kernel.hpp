@@ -286,6 +286,13 @@ struct KeyedRows {
   std::span<AggregateInput const> values;       ///< a request each
 };
 
+/// Groups of all lanes, brought together.
+struct MergedGroups {
+  /// Of each group, in the order of their first rows: which of the lanes' groups has it, counted through all lanes.
+  std::vector<std::uint64_t> heads;
+  std::vector<AggregateState> states;  ///< a request each
+};
+
 /// Groups that grow while rows come. Lanes have groups of their own, which are brought together at the end. Requires:
 /// no lists, no bytes, no sums of floats. Errors: out_of_memory, cancelled.
 class GrowingGroups {
@@ -296,13 +303,9 @@ class GrowingGroups {
   /// counted from 0, that new groups of the lane begin with, in the order of these groups.
   virtual Result<void> add(std::size_t lane, KeyedRows const& rows, std::vector<std::int64_t>& heads) = 0;
 
-  /// Where the first row of each group of a lane stands among all rows.
-  virtual std::span<std::uint64_t const> first_rows(std::size_t lane) const = 0;
-
-  /// The states of `num_groups` groups, a request each: group_of[lane][g] is that which the lane's group g becomes part
-  /// of. Called once, last.
-  virtual Result<std::vector<AggregateState>> merge(std::span<std::vector<std::uint32_t> const> group_of,
-                                                    std::uint64_t num_groups) = 0;
+  /// Brings groups of equal keys together. `words`: of the keys that all lanes' groups have, one lane's behind the
+  /// other's; none: there are no keys. Called once, last.
+  virtual Result<MergedGroups> merge(std::span<std::uint64_t const* const> words) = 0;
 };
 
 /// Options of a whole group-by.

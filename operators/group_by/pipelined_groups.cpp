@@ -158,53 +158,16 @@ std::vector<std::size_t> PipelinedGroups::key_positions() const {
   return positions;
 }
 
-/// Brings groups of equal keys together.
-Result<PipelinedGroups::Merged> PipelinedGroups::merge_lanes(TableView heads) const {
-  Merged merged;
-  auto const rows = static_cast<std::uint64_t>(heads.num_rows());
-  std::vector<std::uint64_t> positions;  // of each row of `heads` among all rows
-  for (std::size_t lane = 0; lane < lanes_.size(); ++lane)
-    std::ranges::copy(groups_->first_rows(lane), std::back_inserter(positions));
-  GARUDA_EXPECTS(positions.size() == rows);
-  std::vector<std::uint64_t> sorted(rows);
-  std::iota(sorted.begin(), sorted.end(), std::uint64_t{0});
-  std::vector<std::uint64_t const*> words;
-  std::optional<keys::StableWords> written;
-  if (!columns_.keys.empty() && rows > 0) {
-    std::vector<DataType> types;
-    for (auto const& field : heads.schema()) types.push_back(field.type);
-    written.emplace(types);
-    GARUDA_TRY(written->write(heads, key_positions()));
-    words.assign(written->words().begin(), written->words().end());
-  }
-  auto const compare_keys = [&](std::uint64_t a, std::uint64_t b) {
-    for (auto const* const word : words)
-      if (word[a] != word[b]) return word[a] < word[b] ? -1 : 1;
-    return 0;
-  };
-  std::ranges::sort(sorted, [&](auto a, auto b) {
-    auto const keys = compare_keys(a, b);
-    return keys != 0 ? keys < 0 : positions[a] < positions[b];
-  });
-  std::vector<std::uint32_t> group_of_head(rows);
-  for (std::uint64_t i = 0; i < rows; ++i) {
-    if (i == 0 || compare_keys(sorted[i - 1], sorted[i]) != 0) merged.heads.push_back(sorted[i]);
-    group_of_head[sorted[i]] = static_cast<std::uint32_t>(merged.heads.size() - 1);
-  }
-  merged.order.resize(merged.heads.size());
-  std::iota(merged.order.begin(), merged.order.end(), std::uint64_t{0});
-  std::ranges::sort(merged.order, {}, [&](auto group) { return positions[merged.heads[group]]; });
-  auto next = group_of_head.begin();
-  for (std::size_t lane = 0; lane < lanes_.size(); ++lane) {
-    auto const end = next + static_cast<std::ptrdiff_t>(groups_->first_rows(lane).size());
-    merged.group_of.emplace_back(next, end);
-    next = end;
-  }
-  return merged;
+Result<contract::MergedGroups> PipelinedGroups::merge(TableView heads) {
+  if (columns_.keys.empty()) return groups_->merge({});
+  std::vector<DataType> types;
+  for (auto const& field : heads.schema()) types.push_back(field.type);
+  keys::StableWords words(types);
+  GARUDA_TRY(words.write(heads, key_positions()));
+  return groups_->merge(words.words());
 }
 
-Result<std::vector<Batch>> PipelinedGroups::write(TableView heads, GroupChunk const& groups,
-                                                  std::span<std::uint64_t const> order, Schema& schema) const {
+Result<std::vector<Batch>> PipelinedGroups::write(TableView heads, GroupChunk const& groups, Schema& schema) const {
   // No result is a value of a row: readers of rows alone will do.
   std::vector<ValueReader> readers;
   for (std::size_t c = 0; c < columns_.states.size(); ++c) {
@@ -217,7 +180,7 @@ Result<std::vector<Batch>> PipelinedGroups::write(TableView heads, GroupChunk co
   schema = writer.schema();
   std::vector<Batch> batches;
   for (std::uint64_t first = 0; first < groups.size();) {
-    resolve::GroupRange const range{first, groups.size() - first, order.empty() ? nullptr : order.data()};
+    resolve::GroupRange const range{first, groups.size() - first, nullptr};
     GARUDA_TRY_ASSIGN(auto batch, writer.write(groups, range, readers, control_));
     first += static_cast<std::uint64_t>(batch.num_rows);
     batches.push_back(std::move(batch));
@@ -229,16 +192,15 @@ Result<Table> PipelinedGroups::finish() {
   return or_out_of_memory("the groups of a pipeline", [&]() -> Result<Table> {
     GARUDA_TRY_ASSIGN(auto const heads, heads_of_lanes());
     GroupChunk groups;
-    Merged merged;
     if (heads.num_rows() == 0 && columns_.keys.empty()) {
       groups = no_rows_group(columns_.states);
     } else {
-      GARUDA_TRY_ASSIGN(merged, merge_lanes(heads.view()));
-      GARUDA_TRY_ASSIGN(groups.states, groups_->merge(merged.group_of, merged.heads.size()));
+      GARUDA_TRY_ASSIGN(auto merged, merge(heads.view()));
+      groups.states = std::move(merged.states);
       groups.head_rows.assign(merged.heads.begin(), merged.heads.end());
     }
     Schema schema;
-    GARUDA_TRY_ASSIGN(auto batches, write(heads.view(), groups, merged.order, schema));
+    GARUDA_TRY_ASSIGN(auto batches, write(heads.view(), groups, schema));
     return Table(std::move(schema), std::move(batches));
   });
 }

@@ -48,12 +48,6 @@ class PipelinedGroups {
   Result<Table> finish();
 
  private:
-  /// Groups of all lanes, as one.
-  struct Merged {
-    std::vector<std::vector<std::uint32_t>> group_of;  ///< by lane: the number of each of its groups
-    std::vector<std::uint64_t> heads;                  ///< a group: a row of heads_of_lanes() that has its keys
-    std::vector<std::uint64_t> order;                  ///< groups, in the order of their first rows
-  };
   struct Lane {
     std::optional<keys::StableWords> words;
     std::vector<Batch> heads;  ///< the keys of its groups
@@ -65,9 +59,9 @@ class PipelinedGroups {
   std::vector<DataType> key_types() const;
   std::vector<std::size_t> key_positions() const;
   Result<Table> heads_of_lanes();
-  Result<Merged> merge_lanes(TableView heads) const;
-  Result<std::vector<Batch>> write(TableView heads, GroupChunk const& groups, std::span<std::uint64_t const> order,
-                                   Schema& schema) const;
+  /// Brings groups of equal keys together: `heads` are those of lanes.
+  Result<contract::MergedGroups> merge(TableView heads);
+  Result<std::vector<Batch>> write(TableView heads, GroupChunk const& groups, Schema& schema) const;
 
   Schema schema_;
   GroupBySpec spec_;

@@ -1,6 +1,7 @@
 #include "operators/cpu/group_by/growing_groups.hpp"
 
 #include <algorithm>
+#include <iterator>
 #include <numeric>
 #include <utility>
 #include <vector>
@@ -172,22 +173,59 @@ class CpuGrowingGroups final : public contract::GrowingGroups {
     });
   }
 
-  std::span<std::uint64_t const> first_rows(std::size_t lane) const override { return lanes_[lane]->first_rows(); }
-
-  Result<std::vector<contract::AggregateState>> merge(std::span<std::vector<std::uint32_t> const> group_of,
-                                                      std::uint64_t num_groups) override {
-    return or_out_of_memory("the groups of a pipeline", [&]() -> Result<std::vector<contract::AggregateState>> {
+  Result<contract::MergedGroups> merge(std::span<std::uint64_t const* const> words) override {
+    return or_out_of_memory("the groups of a pipeline", [&]() -> Result<contract::MergedGroups> {
+      contract::MergedGroups merged;
+      auto const group_of = number_groups(words, merged.heads);
       LaneGroups all(requests_);
-      all.resize(num_groups);
-      for (std::size_t lane = 0; lane < lanes_.size(); ++lane) {
-        all.merge(*lanes_[lane], group_of[lane]);
-        lanes_[lane].reset();
+      all.resize(merged.heads.size());
+      std::size_t begin = 0;
+      for (auto& lane : lanes_) {
+        auto const count = static_cast<std::size_t>(lane->size());
+        all.merge(*lane, std::span(group_of).subspan(begin, count));
+        lane.reset();
+        begin += count;
       }
-      return all.states();
+      merged.states = all.states();
+      return merged;
     });
   }
 
  private:
+  /// The group of each of the lanes' groups, in the order of the first rows of all, and the `heads` of MergedGroups.
+  std::vector<std::uint32_t> number_groups(std::span<std::uint64_t const* const> words,
+                                           std::vector<std::uint64_t>& heads) const {
+    std::vector<std::uint64_t> positions;
+    for (auto const& lane : lanes_) std::ranges::copy(lane->first_rows(), std::back_inserter(positions));
+    std::vector<std::uint32_t> group_of(positions.size());  // in the order of lanes
+    if (!words.empty()) {
+      MoreWords const more(words.begin() + 1, words.end());
+      HashSlots<std::uint64_t> slots(positions.size(), more.size());
+      slots.find(words[0], more, 0, group_of.size(), group_of.data());
+    }
+    struct Head {
+      std::uint64_t position;
+      std::uint64_t head;
+      std::uint32_t group;
+    };
+    std::vector<Head> order;
+    for (std::size_t i = 0; i < positions.size(); ++i) {
+      Head const head{positions[i], i, group_of[i]};
+      if (head.group == order.size())
+        order.push_back(head);
+      else if (head.position < order[head.group].position)
+        order[head.group] = head;
+    }
+    std::ranges::sort(order, {}, &Head::position);
+    std::vector<std::uint32_t> rank(order.size());
+    for (std::uint32_t r = 0; r < rank.size(); ++r) {
+      rank[order[r].group] = r;
+      heads.push_back(order[r].head);
+    }
+    for (auto& group : group_of) group = rank[group];
+    return group_of;
+  }
+
   std::vector<contract::StateRequest> requests_;
   std::vector<std::unique_ptr<LaneGroups>> lanes_;
 };
