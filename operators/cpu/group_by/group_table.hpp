@@ -130,14 +130,22 @@ class HashSlots {
   /// Finds the slots of rows [first, first + count) of `more_words`, whose first words are `keys`.
   void find(Word const* keys, MoreWords const& more_words, std::uint64_t first, std::size_t count,
             std::uint32_t* slots) {
+    // Few entries lie in the first-level cache.
+    constexpr std::size_t kFewEntries = 1024;
+    constexpr std::size_t kAhead = 16;
+    auto const ask_for_entry = [&](std::size_t i) {
+      if (i + kAhead < count && entries_.size() > kFewEntries) __builtin_prefetch(&entries_[home(keys[i + kAhead])]);
+    };
     if (num_more_ == 0) {
       for_each_ahead<Word>(keys, count, [&](std::size_t i) {
+        ask_for_entry(i);
         slots[i] = slot_of(
             keys[i], [](std::uint32_t) { return true; }, [] {});
       });
       return;
     }
     for_each_ahead<Word>(keys, count, [&](std::size_t i) {
+      ask_for_entry(i);
       auto const has_row = [&](std::uint32_t slot) {
         auto const* const words = more_words_of(slot);
         for (std::size_t w = 0; w < num_more_; ++w)
