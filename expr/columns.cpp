@@ -136,7 +136,7 @@ Vector ColumnReader::read(std::uint64_t begin, std::span<std::uint16_t const> ro
   if (rows.empty()) return result;
   auto const batch = batch_of(begin);
   auto const& array = table_.batch(batch).columns[column_];
-  auto const row_at = [&, row = begin - first_rows_[batch]](std::size_t i) {
+  auto const row_at = [rows, row = begin - first_rows_[batch]](std::size_t i) {
     return static_cast<std::int64_t>(row + rows[i]);
   };
   GARUDA_EXPECTS(rows.size() <= kVectorRows && row_at(rows.size() - 1) < array.length);
@@ -164,7 +164,8 @@ template <class RowAt>
 void ColumnReader::read_part(ArrayView const& array, std::size_t first, std::size_t count, RowAt const& row_at) {
   bool const has_dictionary = !positions_.empty();
   auto const& values = has_dictionary ? *array.dictionary : array;
-  auto const at = [&](std::size_t i) { return array.offset + row_at(i); };
+  // By value, as `row_at` is: what is read by reference would be read again for every row.
+  auto const at = [offset = array.offset, row_at](std::size_t i) { return offset + row_at(i); };
   // A null row has no value to read: its view, or its index, may be anything.
   auto const is_null = [&](std::size_t i) { return array.validity != nullptr && !get_bit(array.validity, at(i)); };
   if (has_dictionary)

@@ -134,16 +134,26 @@ void ValueReader::visit(contract::SliceRows const& rows, std::uint64_t begin, st
   }
 }
 
+/// Where the positions [begin, end) of the slice lie, if they follow each other in one part.
+std::optional<ValueReader::Place> ValueReader::place_of(contract::SliceRows const& rows, std::uint64_t begin,
+                                                        std::uint64_t end) const noexcept {
+  if (!rows.is_sequential()) return std::nullopt;
+  auto const first = static_cast<std::int64_t>(rows.first_row() + begin);
+  auto const part = part_of(first);
+  if (part >= parts_.size() || first + static_cast<std::int64_t>(end - begin) > first_rows_[part + 1])
+    return std::nullopt;
+  return Place{part, first - first_rows_[part]};
+}
+
 std::uint32_t const* ValueReader::borrowed(contract::SliceRows const& rows) const noexcept {
   if (!rows.is_sequential() || derived_) return nullptr;
   if (order_ != nullptr) return reinterpret_cast<std::uint32_t const*>(order_->entries() + rows.first_row());
   auto const width = byte_width(table_.schema()[*state_.column].type);
   if (width != static_cast<std::int32_t>(4 * contract::value_words(state_.kind))) return nullptr;
-  auto const first = static_cast<std::int64_t>(rows.first_row());
-  auto const part = part_of(first);
-  if (part >= parts_.size() || first + static_cast<std::int64_t>(rows.count) > first_rows_[part + 1]) return nullptr;
-  auto const* const values =
-      static_cast<std::byte const*>(array(part).values) + (array(part).offset + first - first_rows_[part]) * width;
+  auto const place = place_of(rows, 0, rows.count);
+  if (!place) return nullptr;
+  auto const& from = array(place->part);
+  auto const* const values = static_cast<std::byte const*>(from.values) + (from.offset + place->row) * width;
   return reinterpret_cast<std::uintptr_t>(values) % 4 == 0 ? reinterpret_cast<std::uint32_t const*>(values) : nullptr;
 }
 
@@ -183,8 +193,12 @@ void ValueReader::copy_values(contract::SliceRows const& rows, std::uint64_t beg
     return;
   }
   with_copy(type, contract::is_signed_integer(state_.kind), out, [&](auto const& copy) {
-    if (parts_.size() == 1) {
-      // By value: what is read through this would be read again for every row.
+    // By value: what is read through this would be read again for every row.
+    if (auto const place = place_of(rows, begin, end)) {
+      auto const row = place->row - static_cast<std::int64_t>(begin);
+      for (auto [i, from] = std::pair(begin, array(place->part)); i < end; ++i)
+        copy(i, from, row + static_cast<std::int64_t>(i));
+    } else if (parts_.size() == 1) {
       visit(rows, begin, end,
             [copy, only = array(0)](std::uint64_t i, std::size_t, std::int64_t row) { copy(i, only, row); });
     } else {
@@ -206,14 +220,12 @@ std::optional<FactorValues> ValueReader::factor_values(contract::SliceRows const
       values[f] = rows.order->payload[*payload_[f]].data() + (rows.first + first) * width;
       continue;
     }
-    if (!rows.is_sequential()) return std::nullopt;
-    auto const row = static_cast<std::int64_t>(rows.first_row() + first);
-    auto const part = part_of(row);
-    auto const& array = table_.batch(parts_[part]).columns[*factors[f]];
-    if (row + static_cast<std::int64_t>(count) > first_rows_[part + 1] || array.validity != nullptr)
-      return std::nullopt;
-    values[f] = static_cast<std::byte const*>(array.values) +
-                static_cast<std::uint64_t>(array.offset + row - first_rows_[part]) * width;
+    auto const place = place_of(rows, first, first + count);
+    if (!place) return std::nullopt;
+    auto const& array = table_.batch(parts_[place->part]).columns[*factors[f]];
+    if (array.validity != nullptr) return std::nullopt;
+    values[f] =
+        static_cast<std::byte const*>(array.values) + static_cast<std::uint64_t>(array.offset + place->row) * width;
   }
   // A null of a column that is no factor leaves its row out, too.
   return is_null_free_ ? std::optional(values) : std::nullopt;

@@ -55,9 +55,16 @@ class ValueReader {
  private:
   ValueReader(TableView table, resolve::StateColumn const& state) : table_(table), state_(state) {}
 
+  /// A row of a part.
+  struct Place {
+    std::size_t part = 0;
+    std::int64_t row = 0;
+  };
+
   ArrayView const& array(std::size_t part) const noexcept;
   std::size_t part_of(std::int64_t row) const noexcept;
   bool is_null(std::size_t part, std::int64_t row) const noexcept;
+  std::optional<Place> place_of(contract::SliceRows const& rows, std::uint64_t begin, std::uint64_t end) const noexcept;
   std::uint32_t const* borrowed(contract::SliceRows const& rows) const noexcept;
   template <class Visit>
   void visit(contract::SliceRows const& rows, std::uint64_t begin, std::uint64_t end, Visit visit) const;
