@@ -159,6 +159,20 @@ template <class T>
 void ColumnAccumulator::add_extremes_to_one(contract::AggregateInput const& input, RowsOfOne const& rows,
                                             std::uint32_t group) {
   auto& states = std::get<OrderedStates<OrderedOf<T>>>(ordered_);
+  if constexpr (std::is_integral_v<T>) {
+    // Of integers the values themselves are compared: compilers vectorise the loop.
+    auto least = std::numeric_limits<T>::max();
+    auto greatest = std::numeric_limits<T>::min();
+    if ((request_.states & contract::kMinState) != 0) {
+      for_values_of_one<T>(input, rows, [&](T value) { least = std::min(least, value); });
+      states.minima[group] = std::min(states.minima[group], ordered(least));
+    }
+    if ((request_.states & contract::kMaxState) != 0) {
+      for_values_of_one<T>(input, rows, [&](T value) { greatest = std::max(greatest, value); });
+      states.maxima[group] = std::max(states.maxima[group], ordered(greatest));
+    }
+    return;
+  }
   auto const find = [&](OrderedOf<T>& best, auto better) {
     auto found = best;
     for_values_of_one<T>(input, rows, [&](T value) {
