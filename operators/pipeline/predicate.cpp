@@ -5,6 +5,8 @@
 #include <optional>
 #include <utility>
 
+#include "core/load.hpp"
+
 namespace garuda::pipeline {
 namespace {
 
@@ -71,11 +73,21 @@ struct Predicate::Block {
     auto const stride = values.stride();
     std::size_t kept = 0;
     // The place behind the last row is written always, and kept where the row passes.
-    if (is_whole())
-      for (std::size_t i = 0; i < count; ++i) {
+    auto const keep_whole = [&](std::size_t begin, std::size_t end) {
+      for (auto i = begin; i < end; ++i) {
         rows[kept] = static_cast<std::uint16_t>(i);
         kept += passes[i * stride];
       }
+    };
+    if (is_whole() && !values.is_constant) {
+      // Where few rows pass, most are told by the eight.
+      constexpr std::size_t kAtOnce = sizeof(std::uint64_t);
+      std::size_t i = 0;
+      for (; i + kAtOnce <= count; i += kAtOnce)
+        if (load<std::uint64_t>(values.as<std::byte>() + i, 0) != 0) keep_whole(i, i + kAtOnce);
+      keep_whole(i, count);
+    } else if (is_whole())
+      keep_whole(0, count);
     else
       for (std::size_t i = 0; i < left; ++i) {
         auto const row = rows[i];
