@@ -46,8 +46,8 @@ ScalarExpression filtered(ScalarExpression value, std::optional<ScalarExpression
 /// averages: exact sums, rounded once, are those of the integers themselves.
 ProjectedColumn without_widening(ProjectedColumn column, AggregateFunction function, Schema const& input) {
   auto const* const cast = std::get_if<expr::Expression>(&column);
-  bool const is_cast = cast != nullptr && cast->form == expr::Expression::Form::call &&
-                       cast->function == expr::Function::cast && !expr::can_fail(*cast);
+  bool const is_cast =
+      cast != nullptr && cast->form == expr::Expression::Form::call && cast->function == expr::Function::cast;
   if (!is_cast) return column;
   auto const& value = cast->arguments[0];
   auto const& from = type_row(value.type.id);
