@@ -5,7 +5,9 @@
 #include <snappy.h>
 
 #include <algorithm>
+#include <bit>
 #include <cstring>
+#include <span>
 #include <utility>
 
 namespace garuda::io {
@@ -14,6 +16,27 @@ namespace {
 /// Most times that a page may grow: Snappy makes at most 64 bytes of three. A damaged page that names a greater length
 /// takes no memory.
 constexpr std::size_t kMostGrowth = 32;
+
+/// The bytes of a Snappy stream that is one literal, as pages of packed codes are, which do not compress; empty: it is
+/// another. `size`: of its bytes, which its first ones name.
+std::span<char const> one_literal(std::span<char const> stream, std::size_t size) {
+  constexpr std::size_t kMostInTag = 60;
+  // The length of the stream takes seven bits a byte, and that of a long literal one to four bytes behind its tag.
+  auto const header = static_cast<std::size_t>(std::bit_width(size | 1) + 6) / 7;
+  if (stream.size() < header + 1 || size > stream.size()) return {};
+  auto const tag = static_cast<std::uint8_t>(stream[header]);
+  std::size_t const in_tag = tag >> 2;
+  bool const is_literal = (tag & 3) == 0;
+  auto const behind = in_tag < kMostInTag ? 0 : in_tag - kMostInTag + 1;
+  auto const rest = stream.subspan(header + 1);
+  if (!is_literal || rest.size() != behind + size || size == 0) return {};
+  std::uint32_t length = static_cast<std::uint32_t>(in_tag);
+  if (behind > 0) {
+    length = 0;
+    std::memcpy(&length, rest.data(), behind);
+  }
+  return length == size - 1 ? rest.subspan(behind) : std::span<char const>();
+}
 
 /// The bytes of a column chunk that is compressed by Snappy, and not encrypted; nullptr: it is another, or the file
 /// does not have them.
@@ -98,6 +121,9 @@ std::shared_ptr<arrow::Buffer> ChunkPages::decompressed(parquet::Page const& pag
   if (!snappy::GetUncompressedLength(from, count, &length) || length > kMostGrowth * count) return nullptr;
   auto const all = static_cast<std::int64_t>(kept + length);
   if (size && *size != all) return nullptr;
+  if (auto const literal = one_literal({from, count}, length); kept == 0 && !literal.empty())
+    return arrow::SliceBuffer(page.buffer(), literal.data() - reinterpret_cast<char const*>(page.data()),
+                              static_cast<std::int64_t>(length));
   if (buffer_ == nullptr) {
     PARQUET_ASSIGN_OR_THROW(auto buffer, arrow::AllocateResizableBuffer(all, memory_pool()));
     buffer_ = std::move(buffer);
