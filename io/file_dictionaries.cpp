@@ -9,11 +9,12 @@
 
 #include <algorithm>
 #include <limits>
-#include <type_traits>
+#include <span>
 #include <utility>
 #include <vector>
 
 #include "core/parallel_blocks.hpp"
+#include "io/columns/value_ranges.hpp"
 
 namespace garuda::io {
 namespace {
@@ -22,20 +23,12 @@ bool is_dictionary(arrow::ArrayData const& column) { return column.type->id() ==
 
 /// Whether values without nulls lie in [least, most]. Arrow looks at them one by one, this at a register of them.
 template <class T>
-bool lie_between(arrow::ArrayData const& column, std::int64_t least, std::int64_t most) {
-  using Word = std::make_unsigned_t<T>;
+bool values_lie_between(arrow::ArrayData const& column, std::int64_t least, std::int64_t most) {
   if (column.buffers.size() != 2 || column.buffers[1] == nullptr || column.GetNullCount() != 0) return false;
   auto const bytes = static_cast<std::int64_t>(sizeof(T));
   if (column.length < 0 || column.offset < 0 || column.buffers[1]->size() / bytes - column.offset < column.length)
     return false;
-  if (most < least) return column.length == 0;
-  auto const* const values = column.GetValues<T>(1);
-  auto const first = static_cast<Word>(least);
-  auto const range = static_cast<Word>(static_cast<Word>(most) - first);
-  bool is_outside = false;
-  for (std::int64_t i = 0; i < column.length; ++i)
-    is_outside |= static_cast<Word>(static_cast<Word>(values[i]) - first) > range;
-  return !is_outside;
+  return lie_between(std::span(column.GetValues<T>(1), static_cast<std::size_t>(column.length)), least, most);
 }
 
 /// Whether it is plain to see that the column is valid: indices within their dictionary, decimals within their digits.
@@ -44,14 +37,12 @@ bool is_plainly_valid(arrow::ArrayData const& column) {
   if (is_dictionary(column)) {
     auto const most = std::min<std::int64_t>(column.dictionary->length - 1, std::numeric_limits<std::int32_t>::max());
     auto const index = static_cast<arrow::DictionaryType const&>(type).index_type()->id();
-    return index == arrow::Type::INT32 && lie_between<std::int32_t>(column, 0, most);
+    return index == arrow::Type::INT32 && values_lie_between<std::int32_t>(column, 0, most);
   }
   if (type.id() != arrow::Type::DECIMAL32 && type.id() != arrow::Type::DECIMAL64) return false;
-  std::int64_t most = 1;
-  for (int i = 0; i < static_cast<arrow::DecimalType const&>(type).precision(); ++i) most *= 10;
-  --most;
-  return type.id() == arrow::Type::DECIMAL32 ? lie_between<std::int32_t>(column, -most, most)
-                                             : lie_between<std::int64_t>(column, -most, most);
+  auto const most = greatest_integer(type);
+  return type.id() == arrow::Type::DECIMAL32 ? values_lie_between<std::int32_t>(column, -most, most)
+                                             : values_lie_between<std::int64_t>(column, -most, most);
 }
 
 /// Validates a column but for the values of its dictionary.
@@ -87,6 +78,13 @@ bool shares_dictionary(ArrowBatches const& batches, int column) {
 }
 
 }  // namespace
+
+arrow::Status validate_values(arrow::ArrayData const& column) {
+  ARROW_RETURN_NOT_OK(arrow::internal::ValidateArray(column));
+  if (is_dictionary(column) && column.dictionary != nullptr)
+    ARROW_RETURN_NOT_OK(arrow::internal::ValidateArrayFull(*column.dictionary));
+  return validate_column(column);
+}
 
 arrow::Status FileDictionaries::validate(ArrowBatches const& batches, std::uint32_t threads,
                                          std::atomic<bool> const* cancelled) {

@@ -44,6 +44,9 @@ class FileDictionaries {
   std::unordered_map<arrow::ArrayData const*, WithoutNulls> without_nulls_;
 };
 
+/// Checks every value of a column and of its dictionary. Thread-safe.
+arrow::Status validate_values(arrow::ArrayData const& column);
+
 /// Gives the batches of each column one dictionary, so that a result needs one too.
 /// `threads`: 0: all.
 arrow::Result<ArrowBatches> unify_dictionaries(ArrowBatches batches, std::uint32_t threads = 0);

@@ -96,9 +96,13 @@ class FileReader {
   std::shared_ptr<arrow::Schema> const& schema() const noexcept { return schema_; }
 
   /// Reads the columns at the positions `columns`, ascending and not empty. Lengths, offsets and buffers of the batches
-  /// have been checked against each other by Arrow. CSV: at least one batch, whose schema has the final types.
-  /// Errors: invalid_input, out_of_memory, cancelled; the sentence names the file.
+  /// have been checked against each other by Arrow, and all values where validates() says so. CSV: at least one batch,
+  /// whose schema has the final types. Errors: invalid_input, out_of_memory, cancelled; the sentence names the file.
   virtual Result<ArrowBatches> read(std::vector<int> const& columns, ReadOptions const& options) = 0;
+
+  /// Whether read() has looked at every value, and those of dictionaries: a column is then looked at by the thread that
+  /// decodes it.
+  virtual bool validates() const noexcept { return false; }
 
   /// Row groups and bytes of the file that hold the columns at these positions, where `options` want them; all bytes
   /// where the format does not say where columns are.

@@ -159,8 +159,9 @@ Result<FileRows> checked_rows(ChosenColumns const& file, ArrowBatches batches, R
   for (auto& batch : batches) batch = plain_batch(*batch);
   FileDictionaries dictionaries;
   // The files come from anywhere, and what follows trusts offsets and indices.
-  GARUDA_ARROW_TRY(dictionaries.validate(batches, options.threads, options.cancelled), ErrorCode::invalid_input,
-                   file.sentence);
+  if (!file.reader->validates())
+    GARUDA_ARROW_TRY(dictionaries.validate(batches, options.threads, options.cancelled), ErrorCode::invalid_input,
+                     file.sentence);
   GARUDA_ARROW_TRY_ASSIGN(rows.batches, dictionaries.without_null_values(std::move(batches)), ErrorCode::invalid_input,
                           file.sentence);
   if (options.as_stored)

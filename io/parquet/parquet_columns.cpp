@@ -16,6 +16,7 @@
 #include <utility>
 
 #include "core/parallel_blocks.hpp"
+#include "io/file_dictionaries.hpp"
 #include "io/parquet/flat_columns.hpp"
 
 namespace garuda::io {
@@ -77,6 +78,12 @@ std::vector<Task> tasks_of(parquet::FileMetaData const& footer, std::vector<Stre
 
 using Column = arrow::Result<std::shared_ptr<arrow::Table>>;
 
+/// The column, once all of its values have been looked at.
+Column validated(std::shared_ptr<arrow::Table> column) {
+  for (auto const& chunk : column->column(0)->chunks()) ARROW_RETURN_NOT_OK(validate_values(*chunk->data()));
+  return column;
+}
+
 /// Parquet's lower layers throw; above here there are only statuses.
 Column read_column(LeafColumn const& column, Stretch const& stretch) {
   BEGIN_PARQUET_CATCH_EXCEPTIONS
@@ -90,9 +97,12 @@ Column read_column(LeafColumn const& column, Stretch const& stretch) {
       ARROW_ASSIGN_OR_RAISE(auto values, read_flat(file, *column.bytes, stretch, column.leaves.front(), column.flat));
       if (values != nullptr) return table_of(std::move(values));
     }
-    if (column.decimal == nullptr) return column.reader->ReadRowGroups(stretch, column.leaves);
+    if (column.decimal == nullptr) {
+      ARROW_ASSIGN_OR_RAISE(auto table, column.reader->ReadRowGroups(stretch, column.leaves));
+      return validated(std::move(table));
+    }
     ARROW_ASSIGN_OR_RAISE(auto values, read_decimals(file, stretch, column.leaves.front(), column.decimal));
-    return table_of(std::move(values));
+    return validated(table_of(std::move(values)));
   } catch (std::bad_alloc const&) {
     return arrow::Status::OutOfMemory("no memory to decode a column");
   }

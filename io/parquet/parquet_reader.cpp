@@ -166,6 +166,8 @@ class ParquetReader final : public FileReader, private RowGroups {
     return read(columns, options, row_groups);
   }
 
+  bool validates() const noexcept override { return true; }
+
   RowGroups* row_groups() noexcept override { return this; }
 
   FilesRead share_of(std::vector<int> const& columns, ReadOptions const& options) const override {

@@ -1,0 +1,17 @@
+// Strings of Parquet without nulls, as codes of dictionaries.
+#pragma once
+
+#include <memory>
+
+#include "io/arrow_bridge.hpp"
+#include "io/parquet/flat_pages.hpp"
+
+namespace garuda::io {
+
+/// The codes of a row group's column chunk whose pages all refer to its dictionary, as `type`, a dictionary of strings
+/// or binary with indices of 32 bits. Codes and values are valid. nullptr: pages are something else. Thread-safe.
+/// Fails where the dictionary is not valid, and throws as Parquet's lower layers do.
+arrow::Result<std::shared_ptr<arrow::Array>> read_codes(ColumnSource source, int row_group, int leaf,
+                                                        std::shared_ptr<arrow::DataType> const& type);
+
+}  // namespace garuda::io
