@@ -72,6 +72,8 @@ ChunkPages::ChunkPages(parquet::ParquetFileReader& file, arrow::io::RandomAccess
   bool const is_counted = !footer.writer_version().VersionLt(parquet::ApplicationVersion::PARQUET_816_FIXED_VERSION());
   auto compressed = is_counted ? snappy_chunk(*chunk, bytes) : nullptr;
   is_compressed_ = compressed != nullptr;
+  stay_ = is_compressed_ ||
+          (chunk->compression() == parquet::Compression::UNCOMPRESSED && chunk->crypto_metadata() == nullptr);
   pages_ = is_compressed_ ? parquet::PageReader::Open(std::make_shared<arrow::io::BufferReader>(std::move(compressed)),
                                                       chunk->num_values(), parquet::Compression::UNCOMPRESSED,
                                                       checked_properties(), *footer.schema()->Column(leaf))
@@ -124,7 +126,7 @@ std::shared_ptr<arrow::Buffer> ChunkPages::decompressed(parquet::Page const& pag
   if (auto const literal = one_literal({from, count}, length); kept == 0 && !literal.empty())
     return arrow::SliceBuffer(page.buffer(), literal.data() - reinterpret_cast<char const*>(page.data()),
                               static_cast<std::int64_t>(length));
-  if (buffer_ == nullptr) {
+  if (buffer_ == nullptr || buffer_.use_count() > 1) {
     PARQUET_ASSIGN_OR_THROW(auto buffer, arrow::AllocateResizableBuffer(all, memory_pool()));
     buffer_ = std::move(buffer);
   }

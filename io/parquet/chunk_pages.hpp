@@ -33,11 +33,15 @@ class ChunkPages {
   /// Throws as Parquet's lower layers do.
   std::optional<std::shared_ptr<parquet::Page>> next();
 
+  /// Whether the buffer of a page stays as it is while it is held. Arrow decompresses all pages into one.
+  bool stay() const noexcept { return stay_; }
+
  private:
   std::shared_ptr<arrow::Buffer> decompressed(parquet::Page const& page, std::int64_t level_bytes,
                                               std::optional<std::int64_t> size);
 
   bool is_compressed_ = false;  ///< pages come as they are in the file
+  bool stay_ = false;
   std::unique_ptr<parquet::PageReader> pages_;
   std::shared_ptr<arrow::ResizableBuffer> buffer_;
 };

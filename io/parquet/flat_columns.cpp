@@ -44,6 +44,9 @@ std::optional<parquet::Type::type> physical_type(arrow::DataType const& type) {
       return parquet::Type::FLOAT;
     case arrow::Type::DOUBLE:
       return parquet::Type::DOUBLE;
+    case arrow::Type::STRING_VIEW:
+    case arrow::Type::BINARY_VIEW:
+      return parquet::Type::BYTE_ARRAY;
     case arrow::Type::DICTIONARY: {
       auto const& dictionary = static_cast<arrow::DictionaryType const&>(type);
       auto const values = dictionary.value_type()->id();
@@ -171,6 +174,8 @@ arrow::Result<std::shared_ptr<arrow::ChunkedArray>> read_flat(parquet::ParquetFi
         return read_fixed<parquet::Int64Type>(source, row_groups, leaf, type);
       case parquet::Type::FLOAT:
         return read_fixed<parquet::FloatType>(source, row_groups, leaf, type);
+      case parquet::Type::BYTE_ARRAY:
+        return read_views(source, row_groups, leaf, type);
       default:
         return read_fixed<parquet::DoubleType>(source, row_groups, leaf, type);
     }

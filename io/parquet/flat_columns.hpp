@@ -9,7 +9,7 @@
 namespace garuda::io {
 
 /// Whether leaf `leaf` may be read by read_flat as `type`: its values have the layout of the type, or the type is a
-/// dictionary of strings or binary with indices of 32 bits, the column is not nested, and by the
+/// dictionary of strings or binary with indices of 32 bits, or views of them, the column is not nested, and by the
 /// footer no value is null.
 bool may_be_flat(parquet::FileMetaData const& footer, int leaf, arrow::DataType const& type);
 

@@ -31,14 +31,14 @@ std::optional<PageValues> values_of(parquet::Page const& page, bool has_levels) 
   auto const bytes = bytes_of(page);
   if (page.type() == parquet::PageType::DATA_PAGE) {
     auto const& data = static_cast<parquet::DataPageV1 const&>(page);
-    if (!has_levels) return PageValues{data.num_values(), data.encoding(), bytes};
+    if (!has_levels) return PageValues{data.num_values(), data.encoding(), bytes, nullptr};
     std::uint32_t length = 0;
     if (data.definition_level_encoding() != parquet::Encoding::RLE || bytes.size() < sizeof(length))
       return std::nullopt;
     std::memcpy(&length, bytes.data(), sizeof(length));
     auto const rest = bytes.subspan(sizeof(length));
     if (length > rest.size() || !is_run_of_ones(rest.first(length), data.num_values())) return std::nullopt;
-    return PageValues{data.num_values(), data.encoding(), rest.subspan(length)};
+    return PageValues{data.num_values(), data.encoding(), rest.subspan(length), nullptr};
   }
   if (page.type() != parquet::PageType::DATA_PAGE_V2) return std::nullopt;
   auto const& data = static_cast<parquet::DataPageV2 const&>(page);
@@ -47,14 +47,14 @@ std::optional<PageValues> values_of(parquet::Page const& page, bool has_levels) 
     return std::nullopt;
   auto const levels = bytes.first(static_cast<std::size_t>(length));
   if (has_levels && !is_run_of_ones(levels, data.num_values())) return std::nullopt;
-  return PageValues{data.num_values(), data.encoding(), bytes.subspan(levels.size())};
+  return PageValues{data.num_values(), data.encoding(), bytes.subspan(levels.size()), nullptr};
 }
 
 std::optional<PageValues> dictionary_values_of(parquet::DictionaryPage const& page) {
   bool const is_plain =
       page.encoding() == parquet::Encoding::PLAIN || page.encoding() == parquet::Encoding::PLAIN_DICTIONARY;
   if (!is_plain || page.num_values() < 0) return std::nullopt;
-  return PageValues{page.num_values(), parquet::Encoding::PLAIN, bytes_of(page)};
+  return PageValues{page.num_values(), parquet::Encoding::PLAIN, bytes_of(page), nullptr};
 }
 
 }  // namespace garuda::io

@@ -27,6 +27,7 @@ struct PageValues {
   std::int32_t count = 0;
   parquet::Encoding::type encoding = parquet::Encoding::UNKNOWN;
   std::span<std::uint8_t const> bytes;
+  std::shared_ptr<arrow::Buffer> kept;  ///< has the bytes as long as it is held; nullptr: they are gone with the page
 };
 
 /// The values of a page of data; nullopt: it is none, or one with nulls.
@@ -56,11 +57,13 @@ bool for_pages(ColumnSource source, int row_group, int leaf, Dictionary const& d
     if (page->type() == parquet::PageType::DICTIONARY_PAGE) {
       auto values = dictionary_values_of(static_cast<parquet::DictionaryPage const&>(*page));
       if (std::exchange(has_dictionary, true) || !values) return false;
+      if (pages.stay()) values->kept = page->buffer();
       if (!dictionary(*values)) return false;
       continue;
     }
     auto values = values_of(*page, has_levels);
     if (!values || values->count < 0 || values->count > rows) return false;
+    if (pages.stay()) values->kept = page->buffer();
     rows -= values->count;
     if (is_of_dictionary(values->encoding) && !has_dictionary) return false;
     if (!data(*values)) return false;

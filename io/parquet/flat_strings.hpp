@@ -1,7 +1,8 @@
-// Strings of Parquet without nulls, as codes of dictionaries.
+// Strings of Parquet without nulls: as codes of dictionaries, or as views of the pages that hold them.
 #pragma once
 
 #include <memory>
+#include <vector>
 
 #include "io/arrow_bridge.hpp"
 #include "io/parquet/flat_pages.hpp"
@@ -13,5 +14,10 @@ namespace garuda::io {
 /// Fails where the dictionary is not valid, and throws as Parquet's lower layers do.
 arrow::Result<std::shared_ptr<arrow::Array>> read_codes(ColumnSource source, int row_group, int leaf,
                                                         std::shared_ptr<arrow::DataType> const& type);
+
+/// The strings of column chunks as `type`, views of strings or binary: of decompressed pages, which the array keeps.
+/// They are valid. nullptr: pages are something else. Thread-safe. Throws as Parquet's lower layers do.
+arrow::Result<std::shared_ptr<arrow::Array>> read_views(ColumnSource source, std::vector<int> const& row_groups,
+                                                        int leaf, std::shared_ptr<arrow::DataType> const& type);
 
 }  // namespace garuda::io
