@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
-#include <cstring>
 #include <map>
 
 #include "core/bitmap.hpp"
@@ -19,26 +18,34 @@ namespace {
 
 static_assert(kBlockRows % 32 == 0, "no word of a validity bitmap belongs to two blocks");
 
-/// Copies one value, widened to To.
+/// Copies values, widened to To.
 template <class From, class To>
 struct Copy {
+  static constexpr std::int64_t kWidth = sizeof(From);
+
   std::byte* out;
   void operator()(std::uint64_t i, ArrayView const& array, std::int64_t row) const noexcept {
-    From value;
-    std::memcpy(
-        &value,
-        static_cast<std::byte const*>(array.values) + (array.offset + row) * static_cast<std::int64_t>(sizeof(From)),
-        sizeof(From));
-    auto const wide = static_cast<To>(value);
-    std::memcpy(out + i * sizeof(To), &wide, sizeof(To));
+    store(out, i, static_cast<To>(load<From>(static_cast<std::byte const*>(array.values), array.offset + row)));
+  }
+  /// Values [begin, end), which lie side by side from `values` on: compilers vectorise the loop.
+  void run(std::uint64_t begin, std::uint64_t end, std::byte const* values) const noexcept {
+    auto* const to = out + begin * sizeof(To);
+    for (std::uint64_t i = 0; i < end - begin; ++i)
+      store(to, i, static_cast<To>(load<From>(values, static_cast<std::int64_t>(i))));
   }
 };
 
-/// Copies a float of 16 bits as one of 32.
+/// Copies floats of 16 bits as ones of 32.
 struct CopyHalf {
+  static constexpr std::int64_t kWidth = 2;
+
   std::byte* out;
   void operator()(std::uint64_t i, ArrayView const& array, std::int64_t row) const noexcept {
     store(out, i, half_value(load<std::uint16_t>(static_cast<std::byte const*>(array.values), array.offset + row)));
+  }
+  void run(std::uint64_t begin, std::uint64_t end, std::byte const* values) const noexcept {
+    for (auto i = begin; i < end; ++i)
+      store(out, i, half_value(load<std::uint16_t>(values, static_cast<std::int64_t>(i - begin))));
   }
 };
 
@@ -188,17 +195,16 @@ void ValueReader::copy_values(contract::SliceRows const& rows, std::uint64_t beg
     visit(rows, begin, end, [&](std::uint64_t i, std::size_t part, std::int64_t row) {
       auto const& bits = array(part);
       std::uint32_t const value = get_bit(static_cast<std::uint8_t const*>(bits.values), bits.offset + row) ? 1 : 0;
-      std::memcpy(out + i * sizeof(value), &value, sizeof(value));
+      store(out, i, value);
     });
     return;
   }
   with_copy(type, contract::is_signed_integer(state_.kind), out, [&](auto const& copy) {
-    // By value: what is read through this would be read again for every row.
     if (auto const place = place_of(rows, begin, end)) {
-      auto const row = place->row - static_cast<std::int64_t>(begin);
-      for (auto [i, from] = std::pair(begin, array(place->part)); i < end; ++i)
-        copy(i, from, row + static_cast<std::int64_t>(i));
+      auto const& from = array(place->part);
+      copy.run(begin, end, static_cast<std::byte const*>(from.values) + (from.offset + place->row) * copy.kWidth);
     } else if (parts_.size() == 1) {
+      // By value: what is read through this would be read again for every row.
       visit(rows, begin, end,
             [copy, only = array(0)](std::uint64_t i, std::size_t, std::int64_t row) { copy(i, only, row); });
     } else {
