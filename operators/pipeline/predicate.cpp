@@ -73,8 +73,8 @@ struct Predicate::Block {
     auto const stride = values.stride();
     std::size_t kept = 0;
     // The place behind the last row is written always, and kept where the row passes.
-    auto const keep_whole = [&](std::size_t begin, std::size_t end) {
-      for (auto i = begin; i < end; ++i) {
+    auto const keep_whole = [&](std::size_t first, std::size_t end) {
+      for (auto i = first; i < end; ++i) {
         rows[kept] = static_cast<std::uint16_t>(i);
         kept += passes[i * stride];
       }
