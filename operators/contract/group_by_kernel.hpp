@@ -294,18 +294,24 @@ struct MergedGroups {
 };
 
 /// Groups that grow while rows come. Lanes have groups of their own, which are brought together at the end. Requires:
-/// no lists, no bytes, no sums of floats. Errors: out_of_memory, cancelled.
+/// no lists, no bytes. Errors: out_of_memory, cancelled.
 class GrowingGroups {
  public:
   virtual ~GrowingGroups() = default;
+
+  /// Looks at rows that are like those to come, some at a time and before any is added: `values` as KeyedRows has them.
+  virtual void sample(std::span<AggregateInput const> values, std::uint64_t count) = 0;
+  /// Whether groups can grow: where the floats lie that are summed is told from the samples.
+  virtual bool start() = 0;
 
   /// Adds rows to the groups of a lane, which one thread uses at a time. `heads`: gets, behind what it has, the rows,
   /// counted from 0, that new groups of the lane begin with, in the order of these groups.
   virtual Result<void> add(std::size_t lane, KeyedRows const& rows, std::vector<std::int64_t>& heads) = 0;
 
   /// Brings groups of equal keys together. `words`: of the keys that all lanes' groups have, one lane's behind the
-  /// other's; none: there are no keys. Called once, last.
-  virtual Result<MergedGroups> merge(std::span<std::uint64_t const* const> words) = 0;
+  /// other's; none: there are no keys. nullopt: some floats lay so far from the samples that their sums are lost.
+  /// Called once, last.
+  virtual Result<std::optional<MergedGroups>> merge(std::span<std::uint64_t const* const> words) = 0;
 };
 
 /// Options of a whole group-by.

@@ -21,9 +21,7 @@ constexpr std::uint64_t kFewGroups = 16;
 
 /// Whether a group's state is made of its rows one by one.
 bool grows(resolve::StateColumn const& state) noexcept {
-  bool const is_plain = state.form == resolve::ValueForm::plain && state.kind != contract::ValueKind::bytes;
-  // Where floats lie has to be known before their exact sums have a place.
-  return is_plain && !(contract::is_float(state.kind) && (state.states & contract::kSumState) != 0);
+  return state.form == resolve::ValueForm::plain && state.kind != contract::ValueKind::bytes;
 }
 
 bool grows(resolve::ResolvedAggregate const& aggregate) noexcept {
@@ -81,6 +79,31 @@ std::vector<DataType> PipelinedGroups::key_types() const {
   return types;
 }
 
+bool PipelinedGroups::wants_samples() const noexcept {
+  return !columns_.keys.empty() || std::ranges::any_of(columns_.states, [](auto const& state) {
+    return contract::is_float(state.kind) && (state.states & contract::kSumState) != 0;
+  });
+}
+
+Result<PipelinedGroups::Values> PipelinedGroups::read_values(TableView rows) const {
+  Values values;
+  for (auto const& state : columns_.states) {
+    GARUDA_TRY_ASSIGN(auto const reader, ValueReader::create(rows, state, control_));
+    GARUDA_TRY_ASSIGN(auto read, reader.read({0, static_cast<std::uint64_t>(rows.num_rows())}, control_));
+    values.inputs.push_back(read.input);
+    values.memory.push_back(std::move(read));
+  }
+  return values;
+}
+
+Result<bool> PipelinedGroups::start(std::span<TableView const> samples) {
+  for (auto const& sample : samples) {
+    GARUDA_TRY_ASSIGN(auto const values, read_values(sample));
+    groups_->sample(values.inputs, static_cast<std::uint64_t>(sample.num_rows()));
+  }
+  return groups_->start();
+}
+
 Result<bool> PipelinedGroups::pays(std::span<TableView const> samples, std::uint64_t num_rows) {
   if (columns_.keys.empty()) return true;
   keys::StableWords words(key_types());
@@ -107,15 +130,8 @@ Result<void> PipelinedGroups::add(std::size_t lane, std::uint64_t first, Batch c
   BatchView const view{batch.num_rows, columns, batch.owner};
   TableView const rows(schema_, std::span(&view, 1));
   auto const count = static_cast<std::uint64_t>(batch.num_rows);
-  std::vector<contract::SliceValues> values;
-  std::vector<contract::AggregateInput> inputs;
-  for (auto const& state : columns_.states) {
-    GARUDA_TRY_ASSIGN(auto const reader, ValueReader::create(rows, state, control_));
-    GARUDA_TRY_ASSIGN(auto read, reader.read({0, count}, control_));
-    inputs.push_back(read.input);
-    values.push_back(std::move(read));
-  }
-  contract::KeyedRows keyed{first, count, {}, inputs};
+  GARUDA_TRY_ASSIGN(auto const values, read_values(rows));
+  contract::KeyedRows keyed{first, count, {}, values.inputs};
   auto& own = lanes_[lane];
   if (own.words) {
     GARUDA_TRY(own.words->write(rows, columns_.keys));
@@ -158,7 +174,7 @@ std::vector<std::size_t> PipelinedGroups::key_positions() const {
   return positions;
 }
 
-Result<contract::MergedGroups> PipelinedGroups::merge(TableView heads) {
+Result<std::optional<contract::MergedGroups>> PipelinedGroups::merge(TableView heads) {
   if (columns_.keys.empty()) return groups_->merge({});
   std::vector<DataType> types;
   for (auto const& field : heads.schema()) types.push_back(field.type);
@@ -188,16 +204,17 @@ Result<std::vector<Batch>> PipelinedGroups::write(TableView heads, GroupChunk co
   return batches;
 }
 
-Result<Table> PipelinedGroups::finish() {
-  return or_out_of_memory("the groups of a pipeline", [&]() -> Result<Table> {
+Result<std::optional<Table>> PipelinedGroups::finish() {
+  return or_out_of_memory("the groups of a pipeline", [&]() -> Result<std::optional<Table>> {
     GARUDA_TRY_ASSIGN(auto const heads, heads_of_lanes());
     GroupChunk groups;
     if (heads.num_rows() == 0 && columns_.keys.empty()) {
       groups = no_rows_group(columns_.states);
     } else {
       GARUDA_TRY_ASSIGN(auto merged, merge(heads.view()));
-      groups.states = std::move(merged.states);
-      groups.head_rows.assign(merged.heads.begin(), merged.heads.end());
+      if (!merged) return std::nullopt;
+      groups.states = std::move(merged->states);
+      groups.head_rows.assign(merged->heads.begin(), merged->heads.end());
     }
     Schema schema;
     GARUDA_TRY_ASSIGN(auto batches, write(heads.view(), groups, schema));

@@ -34,18 +34,26 @@ class PipelinedGroups {
                                                          std::span<std::string const> shown, std::size_t lanes,
                                                          Control const& control);
 
+  /// Whether pays() and start() look at samples.
+  bool wants_samples() const noexcept;
+
   /// Whether rows are to be grouped so of which `samples` come from different places, and about `num_rows` are
   /// expected: where several rows of one place have one key, or where keys come again in other places. Errors: those of
-  /// StableWords::write. Called before any row is added, or not at all.
+  /// StableWords::write. Called before start(), or not at all.
   Result<bool> pays(std::span<TableView const> samples, std::uint64_t num_rows);
+
+  /// Whether rows can be grouped so: not where samples of them do not tell where the floats lie that are summed.
+  /// Errors: those of ValueReader. Called once, before any row is added.
+  Result<bool> start(std::span<TableView const> samples);
 
   /// Adds rows, of which the first stands at `first` among all rows; one thread a lane. Keeps the keys of groups that
   /// are new in the lane. `schema`: that of create(). Errors: those of Gatherer and of GrowingGroups.
   Result<void> add(std::size_t lane, std::uint64_t first, Batch const& batch);
 
-  /// The groups, in the order of their first rows. Called once, last; runs on the threads of the calling task arena.
-  /// Errors: invalid_input for an aggregate beyond its type, naming the group; out_of_memory; cancelled.
-  Result<Table> finish();
+  /// The groups, in the order of their first rows; nullopt: floats lay so far from those of the samples that sums are
+  /// lost, and the rows have to be grouped in another way. Called once, last; runs on the threads of the calling task
+  /// arena. Errors: invalid_input for an aggregate beyond its type, naming the group; out_of_memory; cancelled.
+  Result<std::optional<Table>> finish();
 
  private:
   struct Lane {
@@ -56,11 +64,18 @@ class PipelinedGroups {
   PipelinedGroups(Schema const& rows, GroupBySpec spec, Control const& control)
       : schema_(rows), spec_(std::move(spec)), control_(control) {}
 
+  /// The values of all states, and the memory that they refer to.
+  struct Values {
+    std::vector<contract::SliceValues> memory;
+    std::vector<contract::AggregateInput> inputs;
+  };
+
+  Result<Values> read_values(TableView rows) const;
   std::vector<DataType> key_types() const;
   std::vector<std::size_t> key_positions() const;
   Result<Table> heads_of_lanes();
   /// Brings groups of equal keys together: `heads` are those of lanes.
-  Result<contract::MergedGroups> merge(TableView heads);
+  Result<std::optional<contract::MergedGroups>> merge(TableView heads);
   Result<std::vector<Batch>> write(TableView heads, GroupChunk const& groups, Schema& schema) const;
 
   Schema schema_;

@@ -148,6 +148,7 @@ class Pipeline {
   Result<std::vector<Output>> run_samples(std::vector<Morsel>& morsels) const;
   Result<bool> pays_to_group(group_by::PipelinedGroups& groups, std::span<Output const> samples,
                              std::span<Morsel const> morsels) const;
+  Result<Grouped> run_ungrouped(std::vector<Morsel> const& morsels, std::vector<Output> samples);
   Result<void> push(std::size_t step, Chunk chunk, std::size_t lane, Output& output) const;
   Result<void> write(Chunk chunk, Output& output) const;
   /// Pushes `count` chunks, which make(i) gives, from a step on. Returns the number of leading outputs that are whole.

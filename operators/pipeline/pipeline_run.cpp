@@ -273,7 +273,16 @@ Result<bool> Pipeline::pays_to_group(group_by::PipelinedGroups& groups, std::spa
   }
   std::vector<TableView> places;
   for (auto const& views : batches) places.emplace_back(written_schema_, views);
-  return groups.pays(places, given * (all / std::max<std::uint64_t>(read, 1)));
+  GARUDA_TRY_ASSIGN(auto const pays, groups.pays(places, given * (all / std::max<std::uint64_t>(read, 1))));
+  return pays ? groups.start(places) : Result<bool>(false);
+}
+
+/// The rows that are to be grouped, as a table.
+Result<Pipeline::Grouped> Pipeline::run_ungrouped(std::vector<Morsel> const& morsels, std::vector<Output> samples) {
+  GARUDA_TRY_ASSIGN(auto all, run_steps(morsels, std::nullopt));
+  for (auto& sample : samples) std::ranges::move(sample.batches, std::back_inserter(all.batches));
+  GARUDA_TRY_ASSIGN(auto table, put_together(std::move(all.batches), std::nullopt));
+  return Grouped{std::move(table)};
 }
 
 Result<Pipeline::Grouped> Pipeline::run_grouped(std::vector<std::string> names, GroupBySpec const& spec,
@@ -286,16 +295,13 @@ Result<Pipeline::Grouped> Pipeline::run_grouped(std::vector<std::string> names, 
                                                                            options_.control));
     std::vector<Output> samples;
     bool pays = groups != nullptr;
-    if (pays && !spec.keys.empty()) {
+    if (pays && groups->wants_samples()) {
       GARUDA_TRY_ASSIGN(samples, run_samples(morsels));
+    }
+    if (pays) {
       GARUDA_TRY_ASSIGN(pays, pays_to_group(*groups, samples, morsels));
     }
-    if (!pays) {
-      GARUDA_TRY_ASSIGN(auto all, run_steps(morsels, std::nullopt));
-      for (auto& sample : samples) std::ranges::move(sample.batches, std::back_inserter(all.batches));
-      GARUDA_TRY_ASSIGN(auto table, put_together(std::move(all.batches), std::nullopt));
-      return Grouped{std::move(table)};
-    }
+    if (!pays) return run_ungrouped(morsels, std::move(samples));
     groups_ = groups.get();
     Output sampled;
     for (auto& sample : samples)
@@ -308,7 +314,11 @@ Result<Pipeline::Grouped> Pipeline::run_grouped(std::vector<std::string> names, 
     groups_ = nullptr;
     Stopwatch const watch;
     GARUDA_TRY_ASSIGN(auto table, groups->finish());
-    return Grouped{std::move(table), true, sampled.rows + rest.rows, sampled.ns + rest.ns + watch.elapsed_ns()};
+    if (table)
+      return Grouped{std::move(*table), true, sampled.rows + rest.rows, sampled.ns + rest.ns + watch.elapsed_ns()};
+    // All rows are taken anew: none of them was kept.
+    for (auto const& stage : stages_) stage->rows = 0;
+    return run_ungrouped(cut_morsels(), {});
   });
 }
 

@@ -19,13 +19,19 @@ void FloatRange::add_values(contract::AggregateInput const& input, std::uint64_t
   constexpr std::size_t kAtOnce = 256;
   mantissa_bits_ = kMantissaBits<Float>;
   exponent_limit_ = sizeof(Float) == 4 ? 0xFF : 0x7FF;
-  auto* const see = sizeof(Float) == 4 ? float_kernels().magnitudes_32 : float_kernels().magnitudes_64;
+  auto const& kernels = float_kernels();
+  auto* const magnitudes = sizeof(Float) == 4 ? kernels.magnitudes_32 : kernels.magnitudes_64;
+  auto* const to_integers = sizeof(Float) == 4 ? kernels.integers_32 : kernels.integers_64;
   Magnitudes seen;
+  std::int64_t integers[kAtOnce];
+  auto const see = [&](void const* floats, std::size_t some) {
+    magnitudes(floats, some, &seen);
+    are_integers_ = are_integers_ && to_integers(floats, some, integers);
+  };
   auto const* const values = reinterpret_cast<std::byte const*>(input.values.data()) + first_row * sizeof(Float);
   if (input.validity.empty()) {
-    for_ranges_ahead(values, sizeof(Float), count, [&](std::size_t begin, std::size_t end) {
-      see(values + begin * sizeof(Float), end - begin, &seen);
-    });
+    for_ranges_ahead(values, sizeof(Float), count,
+                     [&](std::size_t begin, std::size_t end) { see(values + begin * sizeof(Float), end - begin); });
   } else {
     Float valid[kAtOnce];
     std::size_t kept = 0;
@@ -33,9 +39,9 @@ void FloatRange::add_values(contract::AggregateInput const& input, std::uint64_t
       valid[kept] = load<Float>(values, static_cast<std::int64_t>(row));
       kept += is_valid(input, first_row + row) ? 1 : 0;
       if (kept < kAtOnce) continue;
-      see(valid, std::exchange(kept, 0), &seen);
+      see(valid, std::exchange(kept, 0));
     }
-    see(valid, kept, &seen);
+    see(valid, kept);
   }
   if (seen.largest == 0) return;
   least_ = std::min(least_, static_cast<std::uint32_t>((seen.least_less_one + 1) >> kMantissaBits<Float>));
@@ -54,6 +60,7 @@ void FloatRange::add(FloatRange const& other) noexcept {
   largest_ = std::max(largest_, other.largest_);
   exponent_limit_ = std::max(exponent_limit_, other.exponent_limit_);
   mantissa_bits_ = std::max(mantissa_bits_, other.mantissa_bits_);
+  are_integers_ = are_integers_ && other.are_integers_;
 }
 
 FixedPoint FloatRange::extent() const noexcept {
@@ -67,6 +74,7 @@ std::uint32_t FloatRange::most_shift(std::uint64_t num_rows) const noexcept {
 }
 
 bool FloatRange::fits(FixedPoint point) const noexcept {
+  if (point.is_integral) return are_integers_;
   if (least_ > largest_) return true;  // zeros alone, or nothing
   auto const here = extent();
   return largest_ != exponent_limit_ && here.position >= point.position &&
@@ -82,6 +90,11 @@ std::optional<FixedPoint> FloatRange::fixed_point(std::uint64_t num_rows) const 
 
 std::optional<FixedPoint> FloatRange::guess(std::uint64_t num_rows) const noexcept {
   constexpr std::uint32_t kGuessedShift = 48;  // such that double precision is split by FloatSplit
+  constexpr std::uint64_t kMostIntegers = std::uint64_t{1} << 63;
+  if (are_integers_ && least_ <= largest_ && num_rows < kMostIntegers) {
+    auto const unit = mantissa_bits_ == kMantissaBits<float> ? kUnitExponent<float> : kUnitExponent<double>;
+    return FixedPoint{static_cast<std::uint32_t>(-unit), 0, true, true};
+  }
   auto point = fixed_point(num_rows);
   if (!point || least_ > largest_) return std::nullopt;
   // No more than what is near each other.

@@ -18,6 +18,7 @@ struct FixedPoint {
   std::uint32_t position = 0;
   std::uint32_t most_shift = 0;  ///< the lowest bit of no float's mantissa lies so much higher, except for zeros
   bool is_guess = false;         ///< floats that are added are looked at: some may be elsewhere
+  bool is_integral = false;      ///< floats are integers between -2^63 and 2^63, whatever their mantissas' bits
 };
 
 /// Looks for a FixedPoint of the floats of a column; values may be added from several threads through `add` of their
@@ -46,6 +47,7 @@ class FloatRange {
   std::uint32_t largest_ = 0;
   std::uint32_t exponent_limit_ = 0;  ///< exponent field of infinities and NaNs
   std::uint32_t mantissa_bits_ = 0;
+  bool are_integers_ = true;  ///< between -2^63 and 2^63
 };
 
 /// The bits of a float of type Float behind its exponent's.

@@ -3,13 +3,16 @@
 #include <algorithm>
 #include <iterator>
 #include <numeric>
+#include <optional>
 #include <utility>
 #include <vector>
 
 #include "core/shortage.hpp"
 #include "operators/cpu/group_by/accumulators.hpp"
 #include "operators/cpu/group_by/column_values.hpp"
+#include "operators/cpu/group_by/float_range.hpp"
 #include "operators/cpu/group_by/group_table.hpp"
+#include "operators/cpu/group_by/sum_rows.hpp"
 
 namespace garuda::cpu {
 namespace {
@@ -17,21 +20,38 @@ namespace {
 /// Rows whose groups stay in the first-level cache while their values are added.
 constexpr std::uint64_t kStepRows = 2048;
 
+/// More rows than a query sees: the sums of so many floats have room.
+constexpr std::uint64_t kMostRows = std::uint64_t{1} << 40;
+
 /// So few groups are added to one after the other.
 constexpr std::uint64_t kFewGroups = 32;
 
-/// A request without counts: these follow from the rows and the nulls of a group.
-contract::StateRequest without_counts(contract::StateRequest request) {
+/// What a ColumnAccumulator keeps of a request: counts follow from the rows and the nulls of a group, and sums of
+/// floats are FloatSums.
+contract::StateRequest accumulated(contract::StateRequest request) {
+  if (sums_floats(request)) request.states &= static_cast<contract::StateSet>(~contract::kSumState);
   request.states &= static_cast<contract::StateSet>(~contract::kCountState);
   return request;
 }
 
+/// Sums of the floats of one column, a group each.
+struct FloatSums {
+  static constexpr std::size_t kWords = 2;
+
+  FloatTotals totals;
+  StateArray<std::uint64_t> words;  ///< kWords of each group
+};
+
 /// The groups of one lane.
 class LaneGroups {
  public:
-  explicit LaneGroups(std::span<contract::StateRequest const> requests)
-      : requests_(requests.begin(), requests.end()), nulls_(requests.size()) {
-    for (auto const& request : requests) columns_.emplace_back(without_counts(request));
+  /// `points`: of each request that sums floats.
+  LaneGroups(std::span<contract::StateRequest const> requests, std::span<FixedPoint const> points)
+      : requests_(requests.begin(), requests.end()), floats_(requests.size()), nulls_(requests.size()) {
+    for (std::size_t c = 0; c < requests.size(); ++c) {
+      columns_.emplace_back(accumulated(requests[c]));
+      if (sums_floats(requests[c])) floats_[c].emplace(FloatTotals(requests[c].kind, points[c]));
+    }
   }
 
   void add(contract::KeyedRows const& rows, std::vector<std::int64_t>& heads) {
@@ -63,6 +83,7 @@ class LaneGroups {
     rows_.resize(num_groups);
     for (std::size_t c = 0; c < columns_.size(); ++c) {
       columns_[c].resize(num_groups);
+      if (floats_[c]) floats_[c]->words.resize(num_groups * FloatSums::kWords);
       if (!nulls_[c].empty()) nulls_[c].resize(num_groups);
     }
   }
@@ -74,10 +95,16 @@ class LaneGroups {
     for (std::size_t g = 0; g < all.size(); ++g) rows_[group_of[g]] += from.rows_[g];
     for (std::size_t c = 0; c < columns_.size(); ++c) {
       columns_[c].merge(from.columns_[c], all, group_of);
+      if (floats_[c]) merge_floats(*from.floats_[c], group_of, *floats_[c]);
       if (from.nulls_[c].empty()) continue;
       nulls_[c].resize(size());
       for (std::size_t g = 0; g < all.size(); ++g) nulls_[c][group_of[g]] += from.nulls_[c][g];
     }
+  }
+
+  /// False: floats lay so far from where they were expected that their sums are lost.
+  bool fits() const {
+    return std::ranges::all_of(floats_, [](auto const& floats) { return !floats || floats->totals.fits(); });
   }
 
   std::vector<contract::AggregateState> states() const {
@@ -86,6 +113,11 @@ class LaneGroups {
     std::vector<contract::AggregateState> states;
     for (std::size_t c = 0; c < columns_.size(); ++c) {
       auto& state = states.emplace_back(columns_[c].states_of(all, nullptr));
+      if (floats_[c]) {
+        state.words_per_sum = FloatSums::kWords;
+        state.sums.assign(floats_[c]->words.values().begin(), floats_[c]->words.values().end());
+        state.sum_exponent = floats_[c]->totals.exponent();
+      }
       if ((requests_[c].states & contract::kCountState) == 0) continue;
       state.counts.assign(rows_.values().begin(), rows_.values().end());
       for (std::uint64_t g = 0; g < nulls_[c].size(); ++g) state.counts[g] -= nulls_[c][g];
@@ -116,6 +148,7 @@ class LaneGroups {
     for (std::size_t c = 0; c < columns_.size(); ++c) {
       auto const& input = rows.values[c];
       columns_[c].add(input, first, found);
+      if (floats_[c]) floats_[c]->totals.add(input, first, found, floats_[c]->words.data(), FloatSums::kWords);
       if (input.validity.empty()) continue;
       nulls_[c].resize(size());
       for (std::size_t i = 0; i < found.size(); ++i) nulls_[c][found[i]] += is_valid(input, first + i) ? 0 : 1;
@@ -148,6 +181,22 @@ class LaneGroups {
         nulls_[c][group] += own.count - values;
       }
     }
+    for (std::size_t c = 0; c < columns_.size(); ++c) {
+      if (!floats_[c]) continue;
+      auto& [totals, words] = *floats_[c];
+      if (size() == 1)
+        totals.add_to_one(rows.values[c], first, found.size(), words.data());
+      else
+        totals.add(rows.values[c], first, found, words.data(), FloatSums::kWords);
+    }
+  }
+
+  static void merge_floats(FloatSums const& from, std::span<std::uint32_t const> group_of, FloatSums& into) {
+    into.totals.merge(from.totals);
+    for (std::size_t g = 0; g < group_of.size(); ++g) {
+      auto const* const words = &from.words[FloatSums::kWords * g];
+      add_words(&into.words[FloatSums::kWords * group_of[g]], words[0], words[1]);
+    }
   }
 
   std::vector<contract::StateRequest> requests_;
@@ -155,6 +204,7 @@ class LaneGroups {
   StateArray<std::uint64_t> first_rows_;
   StateArray<std::uint64_t> rows_;
   std::vector<ColumnAccumulator> columns_;
+  std::vector<std::optional<FloatSums>> floats_;  ///< of columns whose floats are summed
   std::vector<StateArray<std::uint64_t>> nulls_;  ///< of each column's groups; empty: there were none
   std::uint64_t end_ = 0;                         ///< behind the last of the rows that came
 };
@@ -162,8 +212,23 @@ class LaneGroups {
 class CpuGrowingGroups final : public contract::GrowingGroups {
  public:
   CpuGrowingGroups(std::span<contract::StateRequest const> requests, std::size_t lanes)
-      : requests_(requests.begin(), requests.end()) {
-    for (std::size_t lane = 0; lane < lanes; ++lane) lanes_.push_back(std::make_unique<LaneGroups>(requests));
+      : requests_(requests.begin(), requests.end()), ranges_(requests.size()), lanes_(lanes) {}
+
+  void sample(std::span<contract::AggregateInput const> values, std::uint64_t count) override {
+    for (std::size_t c = 0; c < requests_.size(); ++c)
+      if (sums_floats(requests_[c])) ranges_[c].add(values[c], 0, count);
+  }
+
+  bool start() override {
+    points_.resize(requests_.size());
+    for (std::size_t c = 0; c < requests_.size(); ++c) {
+      if (!sums_floats(requests_[c])) continue;
+      auto const point = ranges_[c].guess(kMostRows);
+      if (!point) return false;
+      points_[c] = *point;
+    }
+    for (auto& lane : lanes_) lane = std::make_unique<LaneGroups>(requests_, points_);
+    return true;
   }
 
   Result<void> add(std::size_t lane, contract::KeyedRows const& rows, std::vector<std::int64_t>& heads) override {
@@ -173,11 +238,11 @@ class CpuGrowingGroups final : public contract::GrowingGroups {
     });
   }
 
-  Result<contract::MergedGroups> merge(std::span<std::uint64_t const* const> words) override {
-    return or_out_of_memory("the groups of a pipeline", [&]() -> Result<contract::MergedGroups> {
+  Result<std::optional<contract::MergedGroups>> merge(std::span<std::uint64_t const* const> words) override {
+    return or_out_of_memory("the groups of a pipeline", [&]() -> Result<std::optional<contract::MergedGroups>> {
       contract::MergedGroups merged;
       auto const group_of = number_groups(words, merged.heads);
-      LaneGroups all(requests_);
+      LaneGroups all(requests_, points_);
       all.resize(merged.heads.size());
       std::size_t begin = 0;
       for (auto& lane : lanes_) {
@@ -186,6 +251,7 @@ class CpuGrowingGroups final : public contract::GrowingGroups {
         lane.reset();
         begin += count;
       }
+      if (!all.fits()) return std::nullopt;
       merged.states = all.states();
       return merged;
     });
@@ -227,6 +293,8 @@ class CpuGrowingGroups final : public contract::GrowingGroups {
   }
 
   std::vector<contract::StateRequest> requests_;
+  std::vector<FloatRange> ranges_;  ///< of the samples of columns whose floats are summed
+  std::vector<FixedPoint> points_;
   std::vector<std::unique_ptr<LaneGroups>> lanes_;
 };
 

@@ -124,8 +124,25 @@ void split_floats(void const* floats, std::size_t count, FloatSplit split, std::
   }
 }
 
+template <class Float>
+bool to_integers(void const* floats, std::size_t count, std::int64_t* integers) {
+  constexpr auto kLeast = static_cast<Float>(-0x1p63);
+  constexpr auto kMost =
+      sizeof(Float) == 4 ? static_cast<Float>(0x1.fffffep62) : static_cast<Float>(0x1.fffffffffffffp62);
+  std::int64_t others = 0;
+  for (std::size_t i = 0; i < count; ++i) {
+    auto const value = float_at<Float>(floats, i);
+    // What is out of range, NaN too, becomes a number that it is not equal to.
+    auto const above = value > kLeast ? value : kLeast;
+    auto const integer = static_cast<std::int64_t>(above < kMost ? above : kMost);
+    integers[i] = integer;
+    others += static_cast<Float>(integer) != value ? 1 : 0;
+  }
+  return others == 0;
+}
+
 constexpr FloatKernels kFloatKernels{magnitudes<std::int32_t>, magnitudes<std::int64_t>, split_floats<float>,
-                                     split_floats<double>};
+                                     split_floats<double>,     to_integers<float>,       to_integers<double>};
 
 }  // namespace
 

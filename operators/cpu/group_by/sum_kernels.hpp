@@ -32,6 +32,9 @@ struct FloatKernels {
   /// other words.
   void (*split_32)(void const* floats, std::size_t count, FloatSplit split, std::uint64_t* low, std::uint64_t* high);
   void (*split_64)(void const* floats, std::size_t count, FloatSplit split, std::uint64_t* low, std::uint64_t* high);
+  /// Each float as an integer. False: not all of them are integers between -2^63 and 2^63, and the others give any.
+  bool (*integers_32)(void const* floats, std::size_t count, std::int64_t* integers);
+  bool (*integers_64)(void const* floats, std::size_t count, std::int64_t* integers);
 };
 
 /// Kernels of a set of instructions that this machine has.

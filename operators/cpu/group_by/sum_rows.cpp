@@ -107,21 +107,47 @@ UInt128 fixed_point_value(Float value, std::uint32_t position) noexcept {
 FloatTotals::FloatTotals(contract::ValueKind kind, FixedPoint fixed_point) noexcept
     : kind_(kind), fixed_(fixed_point) {}
 
+/// Rows that are looked at and added while they lie in the first-level cache: a multiple of 32.
+constexpr std::size_t kFloatsAtOnce = 256;
+
+/// The words of floats that are integers, at most kFloatsAtOnce from row `first` on.
 template <class Float>
-void FloatTotals::add_floats(contract::AggregateInput const& input, std::uint64_t first,
-                             std::span<std::uint32_t const> groups, std::uint64_t* sums, std::size_t stride) {
-  // A multiple of 32: looked at and added while they lie in the first-level cache.
-  constexpr std::size_t kAtOnce = 256;
+void FloatTotals::read_integers(contract::AggregateInput const& input, std::uint64_t first, std::size_t count,
+                                std::uint64_t* low, std::uint64_t* high) {
+  auto const* values = reinterpret_cast<std::byte const*>(input.values.data()) + first * sizeof(Float);
+  Float valid[kFloatsAtOnce];
+  if (!input.validity.empty()) {
+    // The values of nulls are any.
+    for (std::size_t i = 0; i < count; ++i)
+      valid[i] = is_valid(input, first + i) ? load<Float>(values, static_cast<std::int64_t>(i)) : Float{0};
+    values = reinterpret_cast<std::byte const*>(valid);
+  }
+  std::int64_t integers[kFloatsAtOnce];
+  auto const& kernels = float_kernels();
+  auto* const to_integers = sizeof(Float) == 4 ? kernels.integers_32 : kernels.integers_64;
+  are_integers_ = to_integers(values, count, integers) && are_integers_;
+  for (std::size_t i = 0; i < count; ++i) {
+    low[i] = static_cast<std::uint64_t>(integers[i]);
+    high[i] = static_cast<std::uint64_t>(integers[i] >> 63);
+  }
+}
+
+/// Calls add(begin, count, low, high) for consecutive rows behind `first`, with the words of their integers.
+template <class Float, class Add>
+void FloatTotals::for_integers_of(contract::AggregateInput const& input, std::uint64_t first, std::size_t num_rows,
+                                  Add const& add) {
   auto const split = float_split(fixed_, kMantissaBits<Float>, contract::unit_exponent(kind_));
   auto const* const values = reinterpret_cast<std::byte const*>(input.values.data()) + first * sizeof(Float);
   auto const& kernels = float_kernels();
   auto* const split_values = sizeof(Float) == 4 ? kernels.split_32 : kernels.split_64;
-  std::uint64_t low[kAtOnce];
-  std::uint64_t high[kAtOnce];
-  for (std::size_t begin = 0; begin < groups.size(); begin += kAtOnce) {
-    auto const count = std::min(kAtOnce, groups.size() - begin);
-    if (fixed_.is_guess) seen_.add(input, first + begin, count);
-    if (split) {
+  std::uint64_t low[kFloatsAtOnce];
+  std::uint64_t high[kFloatsAtOnce];
+  for (std::size_t begin = 0; begin < num_rows; begin += kFloatsAtOnce) {
+    auto const count = std::min(kFloatsAtOnce, num_rows - begin);
+    if (fixed_.is_guess && !fixed_.is_integral) seen_.add(input, first + begin, count);
+    if (fixed_.is_integral) {
+      read_integers<Float>(input, first + begin, count, low, high);
+    } else if (split) {
       for_ranges_ahead(values + begin * sizeof(Float), sizeof(Float), count,
                        [&](std::size_t first_of, std::size_t end) {
                          split_values(values + (begin + first_of) * sizeof(Float), end - first_of, *split,
@@ -135,20 +161,41 @@ void FloatTotals::add_floats(contract::AggregateInput const& input, std::uint64_
         high[i] = static_cast<std::uint64_t>(integer >> 64);
       }
     }
-    for_valid_rows(input, first + begin, groups.subspan(begin, count), [&](std::uint64_t row, std::uint32_t group) {
-      auto const i = row - first - begin;
-      add_words(sums + stride * group, low[i], high[i]);
-    });
+    add(begin, count, low, high);
   }
+}
+
+template <class Add>
+void FloatTotals::for_integers(contract::AggregateInput const& input, std::uint64_t first, std::size_t count,
+                               Add const& add) {
+  if (!fits()) return;
+  if (kind_ == contract::ValueKind::float32)
+    for_integers_of<float>(input, first, count, add);
+  else
+    for_integers_of<double>(input, first, count, add);
 }
 
 void FloatTotals::add(contract::AggregateInput const& input, std::uint64_t first, std::span<std::uint32_t const> groups,
                       std::uint64_t* sums, std::size_t stride) {
-  if (!fits()) return;
-  if (kind_ == contract::ValueKind::float32)
-    add_floats<float>(input, first, groups, sums, stride);
-  else
-    add_floats<double>(input, first, groups, sums, stride);
+  for_integers(input, first, groups.size(),
+               [&](std::size_t begin, std::size_t count, std::uint64_t const* low, std::uint64_t const* high) {
+                 for_valid_rows(input, first + begin, groups.subspan(begin, count),
+                                [&](std::uint64_t row, std::uint32_t group) {
+                                  auto const i = row - first - begin;
+                                  add_words(sums + stride * group, low[i], high[i]);
+                                });
+               });
+}
+
+void FloatTotals::add_to_one(contract::AggregateInput const& input, std::uint64_t first, std::size_t count,
+                             std::uint64_t* sums) {
+  UInt128 total = 0;
+  for_integers(input, first, count,
+               [&](std::size_t begin, std::size_t some, std::uint64_t const* low, std::uint64_t const* high) {
+                 for_valid_rows_of_one(input, {first + begin, some},
+                                       [&](std::uint64_t i) { total += UInt128{high[i]} << 64 | low[i]; });
+               });
+  add_words(sums, static_cast<std::uint64_t>(total), static_cast<std::uint64_t>(total >> 64));
 }
 
 bool sums_fitting_word(contract::StateRequest const& request) noexcept {

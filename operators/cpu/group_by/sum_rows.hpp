@@ -40,24 +40,37 @@ class FloatTotals {
   /// first, at sums + stride * groups[i]. `first`: a multiple of 32 when there are nulls.
   void add(contract::AggregateInput const& input, std::uint64_t first, std::span<std::uint32_t const> groups,
            std::uint64_t* sums, std::size_t stride);
+  /// Adds the values of rows [first, first + count) to the words at `sums`, as above.
+  void add_to_one(contract::AggregateInput const& input, std::uint64_t first, std::size_t count, std::uint64_t* sums);
   /// Takes over what is known of the floats that `other` added.
-  void merge(FloatTotals const& other) noexcept { seen_.add(other.seen_); }
+  void merge(FloatTotals const& other) noexcept {
+    seen_.add(other.seen_);
+    are_integers_ = are_integers_ && other.are_integers_;
+  }
 
   /// False: floats that were added lie elsewhere than was guessed, and their sums mean nothing.
-  bool fits() const noexcept { return !fixed_.is_guess || seen_.fits(fixed_); }
+  bool fits() const noexcept {
+    if (fixed_.is_integral) return are_integers_;
+    return !fixed_.is_guess || seen_.fits(fixed_);
+  }
   /// Sums are in units of 2^exponent.
   std::int32_t exponent() const noexcept {
     return static_cast<std::int32_t>(fixed_.position) + contract::unit_exponent(kind_);
   }
 
  private:
+  template <class Add>
+  void for_integers(contract::AggregateInput const& input, std::uint64_t first, std::size_t count, Add const& add);
   template <class Float>
-  void add_floats(contract::AggregateInput const& input, std::uint64_t first, std::span<std::uint32_t const> groups,
-                  std::uint64_t* sums, std::size_t stride);
+  void read_integers(contract::AggregateInput const& input, std::uint64_t first, std::size_t count, std::uint64_t* low,
+                     std::uint64_t* high);
+  template <class Float, class Add>
+  void for_integers_of(contract::AggregateInput const& input, std::uint64_t first, std::size_t count, Add const& add);
 
   contract::ValueKind kind_;
   FixedPoint fixed_;
-  FloatRange seen_;  ///< where their place was guessed
+  FloatRange seen_;           ///< where their place was guessed
+  bool are_integers_ = true;  ///< where all floats are to be
 };
 
 /// The rows of words of one list. Throws std::bad_alloc.
