@@ -62,6 +62,16 @@ TEST(DeviceTraits, MissingOptionalFeaturesAreListed) {
   EXPECT_THAT(traits.missing_optional, Not(Contains("blending of R32_UINT")));  // integers never blend
 }
 
+TEST(DeviceTraits, Float64IsExactWhereItsRoundingIsPromised) {
+  DeviceFeatures features;
+  features.shader_float64 = true;
+  EXPECT_FALSE(features.exact_float64());
+  features.rounds_float64 = true;
+  EXPECT_TRUE(features.exact_float64());
+  features.shader_float64 = false;
+  EXPECT_FALSE(features.exact_float64());
+}
+
 TEST(DeviceTraits, UnifiedMemoryIsAllDeviceLocal) {
   DeviceTraits traits = usable_traits("a", DeviceType::integrated);
   EXPECT_TRUE(traits.unified_memory);

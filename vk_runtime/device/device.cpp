@@ -52,6 +52,7 @@ struct EnabledFeatures {
 
     v12.bufferDeviceAddress = features.buffer_device_address;
     core.features.independentBlend = features.independent_blend;
+    core.features.shaderFloat64 = features.exact_float64();
     v13.subgroupSizeControl = features.subgroup_size_control;
     v13.computeFullSubgroups = features.compute_full_subgroups;
     executables.pipelineExecutableInfo = features.pipeline_executable_properties;

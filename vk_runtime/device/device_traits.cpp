@@ -19,6 +19,7 @@ constexpr NamedFeature kOptionalFeatures[] = {
     {&DeviceFeatures::storage_image_extended_formats, "shaderStorageImageExtendedFormats"},
     {&DeviceFeatures::shader_int64, "shaderInt64"},
     {&DeviceFeatures::shader_float64, "shaderFloat64"},
+    {&DeviceFeatures::rounds_float64, "shaderRoundingModeRTEFloat64 and shaderSignedZeroInfNanPreserveFloat64"},
     {&DeviceFeatures::shader_int16, "shaderInt16"},
     {&DeviceFeatures::shader_int8, "shaderInt8"},
     {&DeviceFeatures::shader_buffer_int64_atomics, "shaderBufferInt64Atomics"},

@@ -94,8 +94,8 @@ struct DeviceLimits {
   bool operator==(DeviceLimits const&) const = default;
 };
 
-/// Features that garuda needs, uses when present, or only reports: no shader has 64-bit integers, floats of other than
-/// 32 bits, or stores outside compute.
+/// Features that garuda needs, uses when present, or only reports: no shader has 64-bit integers or stores outside
+/// compute.
 struct DeviceFeatures {
   bool dynamic_rendering = false;
   bool synchronization2 = false;
@@ -117,9 +117,15 @@ struct DeviceFeatures {
   bool storage_image_extended_formats = false;  ///< storage images of two channels (rg32ui)
   bool shader_int64 = false;
   bool shader_float64 = false;
+  /// A module may declare of float64 alone that it is rounded to nearest even, and that zeros keep their signs and
+  /// infinities and NaNs are what they are (VkPhysicalDeviceVulkan12Properties).
+  bool rounds_float64 = false;
   bool shader_int16 = false;
   bool shader_int8 = false;
   bool shader_buffer_int64_atomics = false;
+
+  /// Whether shaders may compute with float64 where its bits matter.
+  bool exact_float64() const noexcept { return shader_float64 && rounds_float64; }
   bool operator==(DeviceFeatures const&) const = default;
 };
 

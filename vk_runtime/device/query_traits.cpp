@@ -114,6 +114,10 @@ void read_properties(VkPhysicalDevice device, bool has_host_import, DeviceTraits
   traits.limits.max_memory_allocation_size = v11.maxMemoryAllocationSize;
   traits.limits.max_buffer_size = v13.maxBufferSize;
   traits.limits.min_imported_host_pointer_alignment = import.minImportedHostPointerAlignment;
+  // Where floats of all widths are rounded alike, a module would have to say so of each of them.
+  traits.features.rounds_float64 = v12.shaderRoundingModeRTEFloat64 == VK_TRUE &&
+                                   v12.shaderSignedZeroInfNanPreserveFloat64 == VK_TRUE &&
+                                   v12.roundingModeIndependence != VK_SHADER_FLOAT_CONTROLS_INDEPENDENCE_NONE;
   read_subgroup(v11, v13, traits.subgroup);
 }
 
