@@ -3,7 +3,8 @@
 // Draws the rows of a table as points, and evaluates an expression for each (GARUDA, with filters and expressions of
 // queries).
 //
-// Variants: FLAGS, a filter, which clips rows that do not pass; VALUES, a column.
+// Variants: FLAGS, a filter, which clips rows that do not pass; VALUES, a column; NATIVE_FLOATS beside one of them, for
+// devices whose float64 native_floats.glsl can use.
 //
 // Buffers: DrawRowsPush, by address. Invocation: vertex v = row v, at pixel v - first_row. Writes: kRowKept and what
 // the row leaves to be said to colour 0, of VALUES the value to colour 1. Overflow: a row without a value that asks for
@@ -13,6 +14,9 @@
 #include "../primitives/words.glsl"
 #include "../compute/expressions/integers.glsl"
 #include "../compute/expressions/floats.glsl"
+#ifdef NATIVE_FLOATS
+#include "../compute/expressions/native_floats.glsl"
+#endif
 #include "../compute/expressions/calendar.glsl"
 #include "../compute/strings/strings.glsl"
 #include "../compute/expressions/texts.glsl"

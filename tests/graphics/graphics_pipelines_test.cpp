@@ -36,7 +36,10 @@ TEST_F(GraphicsPipelines, OfGroupBysCompile) {
   expect_compiled("graphics group-by", specs);
 }
 
-TEST_F(GraphicsPipelines, OfDrawnRowsCompile) { expect_compiled("drawn rows", drawn_row_pipelines()); }
+TEST_F(GraphicsPipelines, OfDrawnRowsCompile) {
+  expect_compiled("graphics rows", drawn_row_pipelines(false));
+  if (device().traits().features.exact_float64()) expect_compiled("graphics rows", drawn_row_pipelines(true));
+}
 
 }  // namespace
 }  // namespace garuda::graphics

@@ -12,8 +12,10 @@ namespace {
 /// Bytes that a command writes to a buffer by itself, at most (vkCmdUpdateBuffer).
 constexpr std::size_t kMostUpdatedBytes = 65'536;
 
-PassShape expression_shape() {
-  return {"compute/expressions/evaluate.comp", 0, 1, sizeof(shaders::ExpressionPush), {}};
+PassShape expression_shape(ComputeTuning const& tuning) {
+  char const* const entry =
+      tuning.native_floats ? "compute/expressions/evaluate.comp:NATIVE_FLOATS" : "compute/expressions/evaluate.comp";
+  return {entry, 0, 1, sizeof(shaders::ExpressionPush), {}};
 }
 
 }  // namespace
@@ -57,7 +59,7 @@ Result<void> ExpressionPass::record(ComputeContext& context, char const* phase, 
   push.state = state_.address();
   push.num_steps = steps_.num_steps();
   push.num_rows = static_cast<std::uint32_t>(rows);
-  return context.dispatch_each(phase, expression_shape(), push, rows);
+  return context.dispatch_each(phase, expression_shape(context.tuning()), push, rows);
 }
 
 Result<ExpressionState> ExpressionPass::read_state(ComputeContext& context, char const* phase) const {
@@ -66,7 +68,7 @@ Result<ExpressionState> ExpressionPass::read_state(ComputeContext& context, char
 }
 
 std::vector<vk::ComputePipelineSpec> expression_pipelines(ComputeTuning const& tuning) {
-  return {compute_pipeline(expression_shape(), tuning)};
+  return {compute_pipeline(expression_shape(tuning), tuning)};
 }
 
 }  // namespace garuda::compute

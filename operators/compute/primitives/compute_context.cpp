@@ -172,6 +172,7 @@ Result<ComputeTuning> compute_tuning(vk::DeviceTraits const& traits, std::option
                                ? std::min(kGroupSizeOfWideSubgroups, traits.limits.max_workgroup_invocations)
                                : traits.limits.max_workgroup_invocations;
   tuning.is_software = traits.type == vk::DeviceType::cpu;
+  tuning.native_floats = traits.features.exact_float64();
   tuning.group_size = std::min(kGroupSize, tuning.most_group_size);
   if (tuning.is_software) tuning.scan_spins = kSpinsOnSoftware;
   fit_join(traits, tuning);

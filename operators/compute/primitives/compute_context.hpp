@@ -62,6 +62,7 @@ struct ComputeTuning {
   /// Shared memory is memory like any other, barriers are expensive, unrolled items take long to compile, and the
   /// device's passes run on the host's cores.
   bool is_software = false;
+  bool native_floats = false;       ///< expressions compute in the device's float64, where its bits are the host's
   std::uint32_t group_size = 256;   ///< of passes that have no size of their own
   std::uint32_t scan_spins = 1024;  ///< readings of a missing state of a prefix sum before its tile is summed again
   JoinTile join;

@@ -21,10 +21,15 @@ VkFormat format_of(RowForm form) { return form == RowForm::flags ? VK_FORMAT_R32
 
 std::uint32_t layers_of(RowForm form) { return form == RowForm::flags ? 1 : 2; }
 
-PipelineSpec draw_pipeline(RowForm form) {
+char const* draw_entry(RowForm form, bool native_floats) {
+  if (form == RowForm::flags)
+    return native_floats ? "rows/draw_rows.vert:FLAGS,NATIVE_FLOATS" : "rows/draw_rows.vert:FLAGS";
+  return native_floats ? "rows/draw_rows.vert:VALUES,NATIVE_FLOATS" : "rows/draw_rows.vert:VALUES";
+}
+
+PipelineSpec draw_pipeline(RowForm form, bool native_floats) {
   bool const draws_flags = form == RowForm::flags;
-  PassSpec spec{draws_flags ? "rows/draw_rows.vert:FLAGS" : "rows/draw_rows.vert:VALUES", 0, 0,
-                sizeof(shaders::DrawRowsPush)};
+  PassSpec spec{draw_entry(form, native_floats), 0, 0, sizeof(shaders::DrawRowsPush)};
   spec.fragment = draws_flags ? "points/color_uint.frag" : "points/color_uvec4_pair.frag";
   spec.targets.assign(layers_of(form), {format_of(form), vk::Blend::none});
   return pipeline_spec(spec);
@@ -44,7 +49,7 @@ Result<DrawnRows> DrawnRows::create(compute::ComputeContext& context, vk::Pipeli
   DrawnRows drawn;
   drawn.attachments_ = layers_of(form);
   drawn.rows_ = rows;
-  GARUDA_TRY_ASSIGN(drawn.draw_, compile(pipelines, draw_pipeline(form)));
+  GARUDA_TRY_ASSIGN(drawn.draw_, compile(pipelines, draw_pipeline(form, context.tuning().native_floats)));
   GARUDA_TRY_ASSIGN(drawn.take_, compile(pipelines, take_pipeline(form)));
   auto const pixel_bytes = form == RowForm::flags ? 4U : 32U;
   auto const affordable = std::max(context.bytes_left() / 4 / pixel_bytes, kLeastWindowRows);
@@ -128,9 +133,9 @@ Result<compute::ExpressionState> DrawnRows::read_state(compute::ComputeContext& 
   return compute::read_expression_state(context, phase, state_);
 }
 
-std::vector<PipelineSpec> drawn_row_pipelines() {
-  return {draw_pipeline(RowForm::flags), take_pipeline(RowForm::flags), draw_pipeline(RowForm::values),
-          take_pipeline(RowForm::values)};
+std::vector<PipelineSpec> drawn_row_pipelines(bool native_floats) {
+  return {draw_pipeline(RowForm::flags, native_floats), take_pipeline(RowForm::flags),
+          draw_pipeline(RowForm::values, native_floats), take_pipeline(RowForm::values)};
 }
 
 }  // namespace garuda::graphics

@@ -62,7 +62,7 @@ class DrawnRows {
   std::vector<compute::DeviceSteps> steps_;
 };
 
-/// Every pipeline of these passes.
-std::vector<PipelineSpec> drawn_row_pipelines();
+/// Every pipeline of these passes, with this arithmetic (ComputeTuning::native_floats).
+std::vector<PipelineSpec> drawn_row_pipelines(bool native_floats);
 
 }  // namespace garuda::graphics

@@ -2,6 +2,8 @@
 #extension GL_GOOGLE_include_directive : require
 // Evaluates expressions: their steps, one after the other, for each row.
 //
+// Variant: NATIVE_FLOATS, for devices whose float64 native_floats.glsl can use.
+//
 // Buffers: ExpressionPush, by address. Invocation: a row. Writes: the columns that steps store, and what rows leave to
 // be said.
 
@@ -10,6 +12,9 @@
 #include "../../primitives/block.glsl"
 #include "integers.glsl"
 #include "floats.glsl"
+#ifdef NATIVE_FLOATS
+#include "native_floats.glsl"
+#endif
 #include "calendar.glsl"
 #include "../strings/strings.glsl"
 #include "texts.glsl"

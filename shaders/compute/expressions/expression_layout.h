@@ -61,7 +61,7 @@ const uint kFitsDecimal = 0u;     // word 2: below words 4 to 7 without its sign
 const uint kFitsSigned = 0x100u;  // bits below it
 const uint kFitsUnsigned = 0x200u;
 
-// Floats of binary32 and binary64, by integers, rounded once, to nearest even. Word 2: kWideFloat where the result is
+// Floats of binary32 and binary64, rounded once, to nearest even. Word 2: kWideFloat where the result is
 // binary64; of kFloatToInteger and kFloatOfFloat kWideOperand where the operand is.
 const uint kFirstFloat = 28u;
 const uint kFloatAdd = 28u;

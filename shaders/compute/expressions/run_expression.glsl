@@ -1,5 +1,5 @@
-// The steps of an expression for one row. Included behind expression_layout.h, words.glsl, integers.glsl, floats.glsl,
-// calendar.glsl and texts.glsl. The includer defines keep_result: compute passes write results to memory, and the vertex
+// The steps of an expression for one row. Included behind expression_layout.h, words.glsl, integers.glsl, floats.glsl
+// (NATIVE_FLOATS: native_floats.glsl), calendar.glsl and texts.glsl. The includer defines keep_result: compute passes write results to memory, and the vertex
 // stage, which has no stores, gives them to the point that it draws.
 
 /// A step, unpacked.
@@ -134,12 +134,18 @@ uvec4 float_result(ExpressionStep step, Operands operands, out bool unsettled) {
     bits[sign_word] = step.function == kFloatOpposite ? bits[sign_word] ^ 0x80000000u : bits[sign_word] & 0x7fffffffu;
     return bits;
   }
+  if (step.function == kFloatOfInteger && (step.numbers.x & kExactOnly) != 0u)
+    unsettled = highest_bit(magnitude(operands.first)) >= int(digits_of(wide));
+#ifdef NATIVE_FLOATS
+  uvec2 native;
+  if (has_native_result(step.function, wide, is_of_wide, operands.first, operands.second, native))
+    return uvec4(native, 0u, 0u);
+#endif
   Float number = float_of_bits(operands.first.xy, is_of_wide);
   Float other = float_of_bits(operands.second.xy, wide);
   bool rest = false;
   if (step.function == kFloatOfInteger) {
     number = Float(is_negative(operands.first), false, false, 0, magnitude(operands.first));
-    unsettled = (step.numbers.x & kExactOnly) != 0u && highest_bit(number.digits) >= int(digits_of(wide));
   } else if (step.function == kFloatAdd || step.function == kFloatSubtract) {
     if (step.function == kFloatSubtract) other.negative = !other.negative;
     number = float_sum(number, other, rest);
