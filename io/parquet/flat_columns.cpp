@@ -98,13 +98,13 @@ class FixedValues {
 
  private:
   bool are_valid(std::span<Value const> values) const {
-    if constexpr (std::is_integral_v<Value>) return !greatest_ || lie_between(values, -*greatest_, *greatest_);
+    if constexpr (std::is_integral_v<Value>) return greatest_ == 0 || lie_between(values, -greatest_, greatest_);
     return true;
   }
 
   Value* next_;
   parquet::ColumnDescriptor const& column_;
-  std::optional<std::int64_t> greatest_;  ///< of the digits of a decimal
+  std::int64_t greatest_ = 0;  ///< of the digits of a decimal; 0: it is none
   std::vector<Value> dictionary_;
   std::unique_ptr<parquet::TypedDecoder<Type>> direct_;
 };

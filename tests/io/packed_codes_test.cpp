@@ -120,7 +120,8 @@ TEST(PackedCodes, PagesThatAreWrong) {
     Bytes page{3};
     append_groups(page, codes, 3, false);
     EXPECT_FALSE(decode(page, dictionary, 100)) << wrong;
-    page.resize(page.size() - 2);
+    page.pop_back();
+    page.pop_back();
     EXPECT_FALSE(decode(page, dictionary, 100));
   }
 }
