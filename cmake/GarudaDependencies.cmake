@@ -1,8 +1,9 @@
 # Finds what garuda links against. What is missing is named together with the way to get it.
 #
 # Debian packages: TBB, fmt, tl-expected, nlohmann-json, VulkanHeaders, volk, RE2, utf8proc, protozero; for the command
-# CLI11; for tests GoogleTest and, but on Windows, RapidCheck. Arrow C++ and Parquet come with the pyarrow package of
-# the Python environment GARUDA_PYTHON, so that files are read by the same library in C++ and in Python.
+# CLI11; for files Snappy; for tests GoogleTest and, but on Windows, RapidCheck. Arrow C++ and Parquet come with the
+# pyarrow package of the Python environment GARUDA_PYTHON, so that files are read by the same library in C++ and in
+# Python.
 
 if(SKBUILD)
   # Pip's build environment, for which pyproject.toml names pyarrow.
@@ -45,6 +46,21 @@ if(NOT GARUDA_PROTOZERO_INCLUDE)
 endif()
 if(GARUDA_BUILD_CLI)
   garuda_require(CLI11 libcli11-dev)
+endif()
+if(GARUDA_FILES)
+  garuda_require(Snappy libsnappy-dev)
+  # garuda::snappy: linked into the command, where its calls into the C library can be led elsewhere
+  # (io/parquet/short_moves.cpp).
+  add_library(garuda_snappy INTERFACE)
+  add_library(garuda::snappy ALIAS garuda_snappy)
+  if(TARGET Snappy::snappy-static AND CMAKE_SYSTEM_NAME STREQUAL "Linux")
+    add_library(garuda_short_moves STATIC ${PROJECT_SOURCE_DIR}/io/parquet/short_moves.cpp)
+    target_compile_features(garuda_short_moves PRIVATE cxx_std_20)
+    target_link_libraries(garuda_snappy INTERFACE Snappy::snappy-static garuda_short_moves)
+    target_link_options(garuda_snappy INTERFACE LINKER:--wrap=memmove)
+  else()
+    target_link_libraries(garuda_snappy INTERFACE Snappy::snappy)
+  endif()
 endif()
 if(GARUDA_BUILD_TESTS)
   garuda_require(GTest libgtest-dev)

@@ -9,14 +9,16 @@ readonly arm64_packages=(
   libc6-dev libstdc++-12-dev
   libvulkan1 libvulkan-dev libvulkan-volk-dev mesa-vulkan-drivers vulkan-validationlayers
   libcli11-dev libexpected-dev libfmt-dev libgmock-dev libgtest-dev libprotozero-dev librapidcheck-dev libre2-dev
-  libtbb-dev libutf8proc-dev nlohmann-json3-dev)
+  libsnappy-dev libtbb-dev libutf8proc-dev nlohmann-json3-dev)
 
-# turn_to_root ROOT: links to absolute paths lead to those below ROOT.
+# turn_to_root ROOT: what names absolute paths in the packages names those below ROOT.
 turn_to_root() {
   local link
   find "$1" -type l -lname '/*' -print0 | while IFS= read -r -d '' link; do
     ln -sfnr "$1$(readlink "$link")" "$link" || return
   done
+  # shellcheck disable=SC2016  # CMake's variable
+  sed -i 's|"/usr/lib/|"${CMAKE_SYSROOT}/usr/lib/|' "$1"/usr/lib/*/cmake/Snappy/SnappyTargets-*.cmake
 }
 
 download_arm64_root() {

@@ -2,8 +2,10 @@
 
 #include <arrow/io/memory.h>
 #include <parquet/file_reader.h>
+#include <snappy.h>
 
 #include <algorithm>
+#include <bit>
 #include <cstring>
 #include <span>
 #include <utility>
@@ -14,6 +16,27 @@ namespace {
 /// Most times that a page may grow: Snappy makes at most 64 bytes of three. A damaged page that names a greater length
 /// takes no memory.
 constexpr std::size_t kMostGrowth = 32;
+
+/// The bytes of a Snappy stream that is one literal, as pages of packed codes are, which do not compress; empty: it is
+/// another. `size`: of its bytes, which its first ones name.
+std::span<char const> one_literal(std::span<char const> stream, std::size_t size) {
+  constexpr std::size_t kMostInTag = 60;
+  // The length of the stream takes seven bits a byte, and that of a long literal one to four bytes behind its tag.
+  auto const header = static_cast<std::size_t>(std::bit_width(size | 1) + 6) / 7;
+  if (stream.size() < header + 1 || size > stream.size()) return {};
+  auto const tag = static_cast<std::uint8_t>(stream[header]);
+  std::size_t const in_tag = tag >> 2;
+  bool const is_literal = (tag & 3) == 0;
+  auto const behind = in_tag < kMostInTag ? 0 : in_tag - kMostInTag + 1;
+  auto const rest = stream.subspan(header + 1);
+  if (!is_literal || rest.size() != behind + size || size == 0) return {};
+  std::uint32_t length = static_cast<std::uint32_t>(in_tag);
+  if (behind > 0) {
+    length = 0;
+    std::memcpy(&length, rest.data(), behind);
+  }
+  return length == size - 1 ? rest.subspan(behind) : std::span<char const>();
+}
 
 /// The bytes of a column chunk that is compressed by Snappy, and not encrypted; nullptr: it is another, or the file
 /// does not have them.
@@ -49,8 +72,6 @@ ChunkPages::ChunkPages(parquet::ParquetFileReader& file, arrow::io::RandomAccess
   bool const is_counted = !footer.writer_version().VersionLt(parquet::ApplicationVersion::PARQUET_816_FIXED_VERSION());
   auto compressed = is_counted ? snappy_chunk(*chunk, bytes) : nullptr;
   is_compressed_ = compressed != nullptr;
-  bool const has_words64 = chunk->type() == parquet::Type::INT64 || chunk->type() == parquet::Type::DOUBLE;
-  content_ = has_words64 ? SnappyContent::words64 : SnappyContent::bytes;
   stay_ = is_compressed_ ||
           (chunk->compression() == parquet::Compression::UNCOMPRESSED && chunk->crypto_metadata() == nullptr);
   pages_ = is_compressed_ ? parquet::PageReader::Open(std::make_shared<arrow::io::BufferReader>(std::move(compressed)),
@@ -96,20 +117,23 @@ std::shared_ptr<arrow::Buffer> ChunkPages::decompressed(parquet::Page const& pag
                                                         std::optional<std::int64_t> size) {
   if (level_bytes < 0 || level_bytes > page.size()) return nullptr;
   auto const kept = static_cast<std::size_t>(level_bytes);
-  auto const bytes = std::span(page.data(), static_cast<std::size_t>(page.size())).subspan(kept);
-  auto const stream = SnappyStream::open(bytes);
-  if (!stream || stream->length() > kMostGrowth * bytes.size()) return nullptr;
-  auto const all = static_cast<std::int64_t>(kept + stream->length());
+  auto const* const from = reinterpret_cast<char const*>(page.data()) + kept;
+  auto const count = static_cast<std::size_t>(page.size()) - kept;
+  std::size_t length = 0;
+  if (!snappy::GetUncompressedLength(from, count, &length) || length > kMostGrowth * count) return nullptr;
+  auto const all = static_cast<std::int64_t>(kept + length);
   if (size && *size != all) return nullptr;
-  if (auto const literal = stream->literal(); kept == 0 && !literal.empty())
-    return arrow::SliceBuffer(page.buffer(), literal.data() - page.data(), all);
+  if (auto const literal = one_literal({from, count}, length); kept == 0 && !literal.empty())
+    return arrow::SliceBuffer(page.buffer(), literal.data() - reinterpret_cast<char const*>(page.data()),
+                              static_cast<std::int64_t>(length));
   if (buffer_ == nullptr || buffer_.use_count() > 1) {
     PARQUET_ASSIGN_OR_THROW(auto buffer, arrow::AllocateResizableBuffer(all, memory_pool()));
     buffer_ = std::move(buffer);
   }
   PARQUET_THROW_NOT_OK(buffer_->Resize(all, false));
   std::memcpy(buffer_->mutable_data(), page.data(), kept);
-  return stream->write_to({buffer_->mutable_data() + kept, stream->length()}, content_) ? buffer_ : nullptr;
+  auto* const out = reinterpret_cast<char*>(buffer_->mutable_data()) + kept;
+  return snappy::RawUncompress(from, count, out) ? buffer_ : nullptr;
 }
 
 }  // namespace garuda::io

@@ -1,4 +1,4 @@
-// The pages of a column chunk, Snappy by a loop of our own.
+// The pages of a column chunk, Snappy by its own library.
 #pragma once
 
 #include <parquet/column_page.h>
@@ -11,7 +11,6 @@
 #include <optional>
 
 #include "io/arrow_bridge.hpp"
-#include "io/parquet/snappy_stream.hpp"
 
 namespace garuda::io {
 
@@ -22,8 +21,8 @@ parquet::ReaderProperties checked_properties();
 /// Where a column chunk begins in its file: at its dictionary, if it has one.
 std::int64_t first_byte_of(parquet::ColumnChunkMetaData const& chunk);
 
-/// Decompresses the pages of a column chunk one after the other, Snappy by SnappyStream, which takes less than half of
-/// the time that Arrow's takes for TPC-H's prices.
+/// Decompresses the pages of a column chunk one after the other, by libsnappy, which takes 0.7 of the time that Arrow's
+/// own Snappy takes for TPC-H's prices: that one copies short pieces by calls into the C library.
 class ChunkPages {
  public:
   /// `bytes`: of the file that `file` reads; both must outlive this. Throws as Parquet's lower layers do.
@@ -43,7 +42,6 @@ class ChunkPages {
 
   bool is_compressed_ = false;  ///< pages come as they are in the file
   bool stay_ = false;
-  SnappyContent content_ = SnappyContent::bytes;
   std::unique_ptr<parquet::PageReader> pages_;
   std::shared_ptr<arrow::ResizableBuffer> buffer_;
 };
