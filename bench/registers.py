@@ -118,8 +118,9 @@ def pipeline_rows(programs: list[Program]) -> Iterable[tuple]:
 
 
 def page(programs: list[Program]) -> str:
-    spilling = sorted({(program.pipeline, program.may_spill) for program in programs if program.spills})
-    said = "; ".join(f"`{name}` ({reason or 'which fails'})" for name, reason in spilling) or "none"
+    spilling = grouped((program for program in programs if program.spills), lambda one: one.may_spill)
+    names = {reason: sorted({program.pipeline for program in own}) for reason, own in spilling.items()}
+    said = "; ".join(f"`{'`, `'.join(own)}` ({reason or 'which fails'})" for reason, own in names.items()) or "none"
     return "\n".join([
         "# What pipelines take on AMD's GPUs", "",
         "Made by `./dev bench registers --write docs/registers.md`: every pipeline of"

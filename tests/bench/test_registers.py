@@ -67,6 +67,15 @@ def test_a_spill_that_is_known_is_listed_with_its_reason(
     assert "of these pipelines do: `join/build.comp` (its states are large)." in capsys.readouterr().out
 
 
+def test_a_reason_of_several_pipelines_is_given_once(
+    tmp_path: pathlib.Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    spills = {"scratch_bytes": 4, "may_spill": "states are large"}
+    programs = [program("radv-tahiti", 64, pipeline=name, **spills) for name in ("b.comp", "a.comp", "b.comp")]
+    assert run(programs, tmp_path) == 0
+    assert "of these pipelines do: `a.comp`, `b.comp` (states are large)." in capsys.readouterr().out
+
+
 @pytest.mark.parametrize(
     ("programs", "reason"),
     [

@@ -62,7 +62,7 @@ class PipelineFigures {
     bool const is_heavy = pipeline.name().starts_with("compute/group_by/aggregate_rows.comp");
     if (pipeline.name().starts_with("compute/expressions/evaluate.comp") ||
         pipeline.name().starts_with("rows/draw_rows.vert"))
-      return "it addresses the values of an expression by number, which no registers are";
+      return "values of an expression are addressed by number, which registers are not";
     return is_old && is_heavy ? "RADV of Mesa 22 spills it, that of Mesa 25 does not" : "";
   }
 
