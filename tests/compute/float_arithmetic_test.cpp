@@ -44,7 +44,7 @@ struct Column {
 };
 
 template <class Value>
-Column column_of(DataType type, std::vector<Value> const& values) {
+Column column_of(DataType const& type, std::vector<Value> const& values) {
   Column column{type, sizeof(Value) / 4, {}};
   column.values.resize(values.size() * column.words);
   std::memcpy(column.values.data(), values.data(), values.size() * sizeof(Value));
