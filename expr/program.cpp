@@ -159,7 +159,7 @@ class Compiler {
       case Expression::Form::constant:
         return static_cast<Register>(program_.inputs.size() + next_constant_++);
       case Expression::Form::call:
-        break;
+        if (expression.function == Function::is_true) return truth(expression.arguments[0]);
     }
     return add_call(expression, [&](Expression const& argument) { return value(argument); });
   }

@@ -107,8 +107,11 @@ class PairConditions {
   Result<std::optional<Condition>> bind(ScalarExpression const& where) {
     GARUDA_TRY_ASSIGN(auto const sides, sides_of(where));
     if (!sides.left || !sides.right) {
-      // A condition without columns is tested on left rows.
-      GARUDA_TRY_ASSIGN(auto operand, operand_of(where, sides.right ? Side::right : Side::left));
+      // A condition without columns is tested on left rows. Where it fails is asked no sooner than in a filter: not
+      // behind a null either.
+      GARUDA_TRY_ASSIGN(bool const fails, can_fail(where));
+      GARUDA_TRY_ASSIGN(auto operand,
+                        operand_of(fails ? call("is_true", {where}) : where, sides.right ? Side::right : Side::left));
       asks_every_row_ = false;
       if (!operand) return std::nullopt;
       return compare(*std::move(operand), Comparator::equal, garuda::constant(true));

@@ -89,6 +89,15 @@ Result<void> widen(FunctionCall& call, std::size_t first = 0) {
   return {};
 }
 
+/// Gives values that are compared one type. Decimals are compared exactly whatever their scales: where no decimal holds
+/// the values of all, they stay as they are.
+Result<void> widen_compared(FunctionCall& call) {
+  auto done = widen(call);
+  bool const are_decimals =
+      std::ranges::all_of(call.arguments, [](Expression const& value) { return is_decimal(value.type); });
+  return done || !are_decimals ? std::move(done) : Result<void>();
+}
+
 /// The smallest decimal that holds the results of a function exactly; quotients have digits as DataFusion gives them.
 DataType decimal_result(Function function, DataType const& a, DataType const& b) {
   auto const scale = std::max(a.scale, b.scale);
@@ -166,7 +175,7 @@ Result<Expression> choice(FunctionCall call) {
 
 /// A value, its least and its greatest one.
 Result<Expression> between(FunctionCall call) {
-  GARUDA_TRY(widen(call));
+  GARUDA_TRY(widen_compared(call));
   auto& arguments = call.arguments;
   FunctionCall both{"and", {}, {}, call.on_failure};
   GARUDA_TRY_ASSIGN(auto above, expr::compare(arguments[0], Comparator::greater_equal, std::move(arguments[1])));
@@ -319,7 +328,7 @@ std::string_view function_of(Comparator comparator) {
 Result<Expression> bind_function(FunctionCall call) {
   if (auto const comparator = comparator_of(call.name)) {
     GARUDA_TRY(check_arguments(call, 2, 2));
-    GARUDA_TRY(widen(call));
+    GARUDA_TRY(widen_compared(call));
     return expr::compare(std::move(call.arguments[0]), *comparator, std::move(call.arguments[1]));
   }
   auto const* const function = std::ranges::find(kFunctions, call.name, &FunctionName::name);

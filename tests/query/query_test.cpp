@@ -228,6 +228,35 @@ TEST_F(Queries, ConditionsComputeWithBothSides) {
   }
 }
 
+TEST_F(Queries, ANullPartOfAConditionAsksForNothingBehindIt) {
+  auto const left = orders();
+  auto const right = customers();
+  auto const zero = call("subtract", {column("number"), column("number")});
+  auto const where =
+      call("and", {call("equal", {column("number"), literal(Literal{{TypeId::int64}, std::monostate()})}),
+                   call("gt", {call("divide", {literal(std::int64_t{1}), zero}), literal(std::int64_t{0})})});
+  for (auto const& options : all_paths()) {
+    auto const joined =
+        Query::scan(left.view()).join(Query::scan(right.view()), {.kind = JoinKind::inner, .on = {}, .where = where});
+    EXPECT_EQ(rows_of(joined, options).size(), 0U);
+    EXPECT_EQ(rows_of(Query::scan(right.view()).filter(where), options).size(), 0U);
+  }
+}
+
+TEST_F(Queries, DecimalsAreComparedWhereNoTypeHoldsBoth) {
+  auto const table = orders();
+  auto const fine = cast(column("id"), {.id = TypeId::decimal128, .precision = 28, .scale = 6});
+  auto const coarse = cast(column("id"), {.id = TypeId::decimal128, .precision = 38, .scale = 2});
+  for (auto const& options : all_paths()) {
+    auto const count = [&](ScalarExpression const& where) {
+      return rows_of(Query::scan(table.view()).filter(where), options).size();
+    };
+    EXPECT_EQ(count(call("lt", {fine, coarse})), 0U);
+    EXPECT_EQ(count(call("equal", {fine, coarse})), 7U);
+    EXPECT_EQ(count(call("between", {coarse, fine, fine})), 7U);
+  }
+}
+
 TEST_F(Queries, NullsAloneKeepTheirType) {
   auto const table = orders();
   auto const untyped = literal(Literal{{TypeId::boolean}, {}});
