@@ -288,7 +288,8 @@ struct KeyedRows {
 
 /// Groups of all lanes, brought together.
 struct MergedGroups {
-  /// Of each group, in the order of their first rows: which of the lanes' groups has it, counted through all lanes.
+  /// Groups stand in the order of their first rows; each has the number of the lane's group that began it, counted
+  /// through all lanes.
   std::vector<std::uint64_t> heads;
   std::vector<AggregateState> states;  ///< a request each
 };

@@ -160,7 +160,7 @@ void ColumnAccumulator::add_extremes_to_one(contract::AggregateInput const& inpu
                                             std::uint32_t group) {
   auto& states = std::get<OrderedStates<OrderedOf<T>>>(ordered_);
   if constexpr (std::is_integral_v<T>) {
-    // Of integers the values themselves are compared: compilers vectorise the loop.
+    // Integers are compared as they are: compilers vectorise the loop.
     auto least = std::numeric_limits<T>::max();
     auto greatest = std::numeric_limits<T>::min();
     if ((request_.states & contract::kMinState) != 0) {
