@@ -7,6 +7,7 @@
 #include <parquet/metadata.h>
 #include <parquet/statistics.h>
 
+#include <bit>
 #include <cstdint>
 #include <cstring>
 #include <optional>
@@ -14,6 +15,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "core/buffer.hpp"
 #include "io/columns/value_ranges.hpp"
 #include "io/parquet/flat_pages.hpp"
 #include "io/parquet/flat_strings.hpp"
@@ -78,13 +80,19 @@ class FixedValues {
   bool set_dictionary(PageValues const& page) {
     auto const count = static_cast<std::size_t>(page.count);
     if (page.bytes.size() / sizeof(Value) < count) return false;
-    dictionary_.resize(count);
-    std::memcpy(dictionary_.data(), page.bytes.data(), dictionary_.size() * sizeof(Value));
+    kept_ = page.kept;
+    if (kept_ == nullptr || std::bit_cast<std::uintptr_t>(page.bytes.data()) % alignof(Value) != 0) {
+      copied_.resize(count);
+      std::memcpy(copied_.data(), page.bytes.data(), count * sizeof(Value));
+      dictionary_ = copied_;
+    } else {
+      dictionary_ = {reinterpret_cast<Value const*>(page.bytes.data()), count};
+    }
     return are_valid(dictionary_);
   }
 
   /// A column chunk has a dictionary of its own.
-  void end_chunk() { dictionary_.clear(); }
+  void end_chunk() { dictionary_ = {}; }
 
   bool add(PageValues const& page) {
     auto* const first = std::exchange(next_, next_ + page.count);
@@ -104,8 +112,10 @@ class FixedValues {
 
   Value* next_;
   parquet::ColumnDescriptor const& column_;
-  std::int64_t greatest_ = 0;  ///< of the digits of a decimal; 0: it is none
-  std::vector<Value> dictionary_;
+  std::int64_t greatest_ = 0;            ///< of the digits of a decimal; 0: it is none
+  std::span<Value const> dictionary_;    ///< in the memory of its page, or
+  std::shared_ptr<arrow::Buffer> kept_;  ///< has that page
+  UnsetVector<Value> copied_;            ///< where it lies elsewhere
   std::unique_ptr<parquet::TypedDecoder<Type>> direct_;
 };
 

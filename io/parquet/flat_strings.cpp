@@ -13,6 +13,7 @@
 #include <string_view>
 #include <utility>
 
+#include "core/buffer.hpp"
 #include "io/parquet/packed_codes.hpp"
 
 namespace garuda::io {
@@ -118,7 +119,7 @@ class PageViews {
 
   View* next_;
   bool is_text_;
-  std::vector<View> dictionary_;
+  UnsetVector<View> dictionary_;
   arrow::BufferVector buffers_;
 };
 
