@@ -26,15 +26,42 @@ std::string line_of(Candidate const& candidate) {
 std::string tree_of(Plan const& plan, std::size_t depth = 0) {
   auto text = fmt::format("{:<12}{:{}}{} on {}", depth == 0 ? "plan" : "", "", 2 * depth, plan.operation, plan.device);
   if (!plan.choices.empty()) text += fmt::format(": {}", plan.choices);
-  if (plan.rows)
-    text += fmt::format("; {} rows in {}", *plan.rows, milliseconds(static_cast<double>(plan.ns)));
-  else if (plan.estimated_rows > 0)
+  if (plan.rows) {
+    auto const estimated = fmt::format("{:.0f}", plan.estimated_rows);
+    text += fmt::format("; {} rows{} in {}", *plan.rows,
+                        estimated == std::to_string(*plan.rows) ? "" : fmt::format(", about {} expected,", estimated),
+                        milliseconds(static_cast<double>(plan.ns)));
+  } else if (plan.estimated_rows > 0)
     text += fmt::format("; about {:.0f} rows", plan.estimated_rows);
   if (plan.estimated_ns > 0)
     text += fmt::format(", {}{}", plan.rows ? "estimated " : "", milliseconds(plan.estimated_ns));
   if (depth > 0 && !plan.reason.empty()) text += fmt::format("; {}", plan.reason);  // the root has lines of its own
   text += '\n';
   for (auto const& input : plan.inputs) text += tree_of(input, depth + 1);
+  return text;
+}
+
+std::string details_of(Plan const& plan) {
+  std::string text;
+  for (auto const& [name, value] : plan.details) text += fmt::format("{:<11} {}\n", name, value);
+  return text;
+}
+
+/// How a join or a group-by runs, and what else it might have done.
+std::string choices_of(Plan const& plan) {
+  auto text =
+      fmt::format("keys        {}{} partitions", plan.key_bits == 0 ? "" : fmt::format("{} bits, ", plan.key_bits),
+                  std::uint64_t{1} << plan.radix_bits);
+  if (plan.radix_bits > 0)
+    text += plan.mixed_digit ? ", digit from a mixed hash" : fmt::format(", digit from key bit {}", plan.radix_shift);
+  text += fmt::format("\nwork        slices of at most {} rows of a table, {} in flight, chunks of {} rows\n",
+                      plan.slice_rows, plan.lanes, plan.chunk_rows);
+  text += fmt::format("memory      {} bytes on the device, {} bytes on the host beside the inputs\n", plan.device_bytes,
+                      plan.host_bytes);
+  text += fmt::format("tuning      {}\n", plan.tuning.empty() ? "auto" : plan.tuning);
+  text += details_of(plan);
+  text += "candidates\n";
+  for (auto const& candidate : plan.candidates) text += line_of(candidate);
   return text;
 }
 
@@ -91,20 +118,10 @@ Result<Path> parse_path(std::string_view text) {
 std::string to_string(Plan const& plan) {
   std::string text = fmt::format("path        {} on {}{}\n", to_string(plan.path), plan.device,
                                  plan.driver.empty() ? "" : fmt::format(" ({})", plan.driver));
-  text += fmt::format("because     {}\n", plan.reason);
+  if (!plan.reason.empty()) text += fmt::format("because     {}\n", plan.reason);
   text += tree_of(plan);
-  text += fmt::format("keys        {}{} partitions", plan.key_bits == 0 ? "" : fmt::format("{} bits, ", plan.key_bits),
-                      std::uint64_t{1} << plan.radix_bits);
-  if (plan.radix_bits > 0)
-    text += plan.mixed_digit ? ", digit from a mixed hash" : fmt::format(", digit from key bit {}", plan.radix_shift);
-  text += fmt::format("\nwork        slices of at most {} rows of a table, {} in flight, chunks of {} rows\n",
-                      plan.slice_rows, plan.lanes, plan.chunk_rows);
-  text += fmt::format("memory      {} bytes on the device, {} bytes on the host beside the inputs\n", plan.device_bytes,
-                      plan.host_bytes);
-  text += fmt::format("tuning      {}\n", plan.tuning.empty() ? "auto" : plan.tuning);
-  for (auto const& [name, value] : plan.details) text += fmt::format("{:<11} {}\n", name, value);
-  text += "candidates\n";
-  for (auto const& candidate : plan.candidates) text += line_of(candidate);
+  // The operators of a query decide for themselves.
+  text += plan.slice_rows > 0 || !plan.candidates.empty() ? choices_of(plan) : details_of(plan);
   for (auto const& note : plan.notes) text += fmt::format("note        {}\n", note);
   return text;
 }

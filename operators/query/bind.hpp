@@ -85,6 +85,8 @@ struct Bound {
       operation;
   std::vector<Bound> inputs;
   Schema schema;  ///< of the result, with the names that the query gives
+  /// Rows of the result, about, by samples of the tables; nullopt: not known (order_joins).
+  std::optional<double> estimated_rows{};
 };
 
 /// Leaves out what no operator above reads: scans pick the columns that are wanted, projections compute no others. The

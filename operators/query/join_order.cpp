@@ -82,7 +82,7 @@ class JoinPlanner {
       std::vector<std::size_t> all(query.schema.size());
       std::iota(all.begin(), all.end(), 0);
       GARUDA_TRY_ASSIGN(auto estimate, sample_table(scan->table, all, control_));
-      return Planned{std::move(query), std::move(estimate)};
+      return estimated(std::move(query), std::move(estimate));
     }
     if (picks_columns(query) && std::holds_alternative<BoundScan>(query.inputs[0].operation))
       return plan_picked(std::move(query));
@@ -93,10 +93,15 @@ class JoinPlanner {
       inputs.push_back(std::move(planned.estimate));
     }
     GARUDA_TRY_ASSIGN(auto estimate, estimate_of(query, inputs));
-    return Planned{std::move(query), std::move(estimate)};
+    return estimated(std::move(query), std::move(estimate));
   }
 
  private:
+  static Planned estimated(Bound query, Estimate estimate) {
+    query.estimated_rows = estimate.rows;
+    return {std::move(query), std::move(estimate)};
+  }
+
   /// Columns of a scan, of which the others are not sampled.
   Result<Planned> plan_picked(Bound query) {
     std::vector<std::size_t> columns;
@@ -104,7 +109,7 @@ class JoinPlanner {
       columns.push_back(std::get<std::size_t>(column));
     GARUDA_TRY_ASSIGN(auto estimate,
                       sample_table(std::get<BoundScan>(query.inputs[0].operation).table, columns, control_));
-    return Planned{std::move(query), std::move(estimate)};
+    return estimated(std::move(query), std::move(estimate));
   }
 
   Result<Estimate> estimate_of(Bound& query, std::vector<Estimate>& inputs) {
@@ -281,6 +286,7 @@ class JoinPlanner {
       distinct[left_key] = of_right = std::min(distinct[left_key], of_right);
     }
     joined.planned.query = inner_join(std::move(first.planned.query), std::move(second.planned.query), keys);
+    joined.planned.query.estimated_rows = pairs;
     return joined;
   }
 
@@ -314,7 +320,10 @@ class JoinPlanner {
 }  // namespace
 
 Result<Bound> order_joins(Bound query, Control const& control) {
-  if (!has_join(query)) return query;
+  return has_join(query) ? estimate_rows(std::move(query), control) : std::move(query);
+}
+
+Result<Bound> estimate_rows(Bound query, Control const& control) {
   return JoinPlanner(control).plan(std::move(query)).map([](Planned planned) { return std::move(planned.query); });
 }
 

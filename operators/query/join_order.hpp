@@ -13,4 +13,7 @@ namespace garuda::query {
 /// is left as it is. Errors: those of sampling the tables; an operator that fails on a sample would fail in the run.
 Result<Bound> order_joins(Bound query, Control const& control);
 
+/// The same, with estimates for the operators of a query without joins, too.
+Result<Bound> estimate_rows(Bound query, Control const& control);
+
 }  // namespace garuda::query

@@ -434,7 +434,7 @@ Result<std::unique_ptr<QueryResult>> run_query(Query const& query, QueryOptions 
 
 Result<Plan> explain_query(Query const& query) {
   GARUDA_TRY_ASSIGN(auto bound, bind(query));
-  GARUDA_TRY_ASSIGN(bound, order_joins(prune(std::move(bound)), {}));
+  GARUDA_TRY_ASSIGN(bound, estimate_rows(prune(std::move(bound)), {}));
   bound = prune(std::move(bound));
   return plan_of(bound, CommonSubtrees(bound));
 }

@@ -73,6 +73,9 @@ Plan plan_of(Bound const& query, CommonSubtrees const& common, std::vector<bool>
   if (auto const* const scan = std::get_if<BoundScan>(&query.operation))
     plan.estimated_rows = static_cast<double>(scan->table.num_rows());
   for (auto const& input : query.inputs) plan.inputs.push_back(plan_of(input, common, is_shown));
+  // Pruning and what names a result's columns make projections anew: they give the rows that they read.
+  if (std::holds_alternative<BoundProject>(query.operation) && !query.estimated_rows)
+    plan.estimated_rows = plan.inputs[0].estimated_rows;
   return plan;
 }
 
@@ -84,13 +87,14 @@ Plan node_of(Bound const& query) {
   plan.operation = std::move(operation);
   plan.device = "host";
   plan.choices = std::move(text);
+  plan.estimated_rows = query.estimated_rows.value_or(0);
   return plan;
 }
 
 void set_rows(Plan& plan, std::uint64_t rows, std::uint64_t ns) {
   plan.rows = rows;
   plan.ns = ns;
-  plan.estimated_rows = static_cast<double>(rows);
+  if (plan.estimated_rows == 0) plan.estimated_rows = static_cast<double>(rows);
 }
 
 std::uint64_t rows_read(Plan const& plan) {
