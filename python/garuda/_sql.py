@@ -67,30 +67,73 @@ def _given(tables: Optional[Mapping[str, Data]], named: Mapping[str, Any]) -> tu
 _PATHS_OF_DEVICE_TABLES = ("auto", "compute")
 
 
-def _table(name: str, data: Data, path: str) -> Union[Table, Scan]:
-    """The rows, on the host where the path takes no others; files are read once it is known which of their columns are."""
+class _Frame(NamedTuple):
+    """A table of pyarrow or Polars, of which the columns that a query reads become garuda's: all bytes of their texts are
+    looked at then."""
+
+    name: str
+    rows: Any
+
+    def read(self, columns: list[str]) -> _core.Table:
+        return table_of(f"table {self.name!r}", self.rows.select(columns))._held
+
+    def schema(self) -> Any:
+        import pyarrow
+
+        if isinstance(self.rows, pyarrow.Table):
+            return self.rows.schema
+        return pyarrow.schema(table_of(f"table {self.name!r}", self.rows.head(0)))
+
+    def has_nulls(self, column: str) -> bool:
+        import pyarrow
+
+        if isinstance(self.rows, pyarrow.Table):
+            return bool(self.rows[column].null_count > 0)
+        return bool(self.rows.get_column(column).null_count() > 0)
+
+
+_Source = Union[Table, Scan, _Frame]
+_FRAMES = {("pyarrow", "Table"): "column_names", ("polars", "DataFrame"): "columns"}
+
+
+def _is_frame(data: Data) -> bool:
+    """Whether it is a table of pyarrow or Polars whose columns have names of their own."""
+    kind = type(data)
+    names = getattr(data, _FRAMES.get((kind.__module__.partition(".")[0], kind.__name__), ""), ())
+    return len(set(names)) == len(names) > 0
+
+
+def _table(name: str, data: Data, path: str) -> _Source:
+    """The rows, on the host where the path takes no others; files and frames are read once it is known which of their
+    columns are."""
     if isinstance(data, Scan):
         return data
+    if _is_frame(data):
+        return _Frame(name, data)
     rows = table_of(f"table {name!r}", data)
     stays = rows.device is None or path in _PATHS_OF_DEVICE_TABLES
     return rows if stays else rows.download()
 
 
-def _schema(table: Union[Table, Scan]) -> Any:
+def _schema(table: _Source) -> Any:
     import pyarrow
 
+    if isinstance(table, _Frame):
+        return table.schema()
     if isinstance(table, Table):
         return pyarrow.schema(table)
     whole = table._dataset().schema
     return pyarrow.schema([whole.field(name) for name in table.column_names])
 
 
-def _schema_without_nulls(table: Union[Table, Scan]) -> Any:
+def _schema_without_nulls(table: _Source) -> Any:
     """The schema of a table in memory, its columns nullable where they have nulls."""
     import pyarrow
 
-    if isinstance(table, Scan) or table.device is not None:
+    if isinstance(table, Scan) or (isinstance(table, Table) and table.device is not None):
         return _schema(table)
+    if isinstance(table, _Frame):
+        return pyarrow.schema([field.with_nullable(table.has_nulls(field.name)) for field in table.schema()])
     columns = table.to_arrow()
     return pyarrow.schema([field.with_nullable(columns[i].null_count > 0) for i, field in enumerate(columns.schema)])
 
@@ -101,7 +144,7 @@ def _without_rows(schema: Any) -> _core.Table:
 
 
 class Planned(NamedTuple):
-    """A query that DataFusion has planned; files among its tables are not read yet.
+    """A query that DataFusion has planned; files and frames among its tables are not read yet.
 
     Attributes:
         plan: over the tables, of these schemas.
@@ -110,19 +153,22 @@ class Planned(NamedTuple):
     """
 
     plan: _sql_plan.PlannedQuery
-    tables: dict[str, tuple[Union[Table, Scan], Any]]
+    tables: dict[str, tuple[_Source, Any]]
     settings: _core.Settings
 
     def read(self, engine: Engine, strict: bool = False) -> _core.PlanQuery:
-        """The query, ready to run: reads the columns that the plan names from files, and of Parquet files the row groups
-        that may have rows that it needs."""
+        """The query, ready to run: reads the columns that the plan names from files and frames, and of Parquet files the row
+        groups that may have rows that it needs."""
         rows = {name: table._held for name, (table, _) in self.tables.items() if isinstance(table, Table)}
-        scans = {name: (table, schema) for name, (table, schema) in self.tables.items() if isinstance(table, Scan)}
-        if scans:
-            known = {**rows, **{name: _without_rows(schema) for name, (_, schema) in scans.items()}}
+        others = {name: (table, schema) for name, (table, schema) in self.tables.items() if name not in rows}
+        if others:
+            known = {**rows, **{name: _without_rows(schema) for name, (_, schema) in others.items()}}
             for name, columns, test in _core.tables_of_plan(self.plan.message, list(known.items())):
-                if name in scans:
-                    rows[name] = scans[name][0]._read_stored(columns, test, self.settings)
+                table = others[name][0] if name in others else None
+                if isinstance(table, Scan):
+                    rows[name] = table._read_stored(columns, test, self.settings)
+                elif isinstance(table, _Frame):
+                    rows[name] = table.read(columns)
         return _core.PlanQuery(engine._open(), self.plan.message, list(rows.items()), self.settings, strict)
 
 

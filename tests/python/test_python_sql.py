@@ -8,6 +8,7 @@ import math
 import pathlib
 import random
 import re
+import struct
 import sys
 from typing import Any
 
@@ -261,6 +262,24 @@ def test_files_are_read_by_their_columns(
     assert read[:3] == [["a", "b"], ["a"], list(rows)]
     assert {"b", "c"} <= set(read[3])
     assert set(caplog.messages) == ({f"{path} is read by pyarrow: it is not there"} if by_pyarrow else set())
+
+
+def test_frames_are_read_by_their_columns() -> None:
+    offsets = pyarrow.py_buffer(struct.pack("4i", 0, 9, 2, 3))
+    broken = pyarrow.StringArray.from_buffers(3, offsets, pyarrow.py_buffer(b"abc"))
+    rows = pyarrow.table({"a": [1, 2, 3], "broken": broken})
+    assert garuda.sql("select sum(a) as s, count(*) as n from t", t=rows).to_arrow().to_pylist() == [{"s": 6, "n": 3}]
+    with pytest.raises(garuda.InvalidInputError, match="broken: offsets decrease"):
+        garuda.sql("select max(broken) from t", t=rows)
+    frame = polars.DataFrame({"a": [1, None, 3], "s": ["x", "y", None]})
+    query = "select s, a from t where a is not null or s = 'y' order by a nulls last"
+    expected = [{"s": "x", "a": 1}, {"s": None, "a": 3}, {"s": "y", "a": None}]
+    for table in (frame, frame.to_arrow(), frame.head(0)):
+        found = garuda.sql(query, t=table).to_arrow().to_pylist()
+        assert found == (expected if len(table) else [])
+    doubled = pyarrow.Table.from_arrays([pyarrow.array([1]), pyarrow.array([2])], ["a", "a"])
+    with pytest.raises(garuda.UsageError, match="duplicate"):
+        garuda.sql("select a from t", t=doubled)
 
 
 def test_engines_have_options_of_their_own() -> None:
