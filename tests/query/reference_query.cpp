@@ -107,7 +107,14 @@ class Runner {
     auto& input = inputs[0];
     auto const predicate = typed_expression(filter.predicate, input.schema);
     if (predicate.type.id != TypeId::boolean) throw std::runtime_error("a predicate is no boolean");
-    std::erase_if(input.rows, [&](Row const& row) { return !is_true(predicate, row); });
+    std::erase_if(input.rows, [&](Row const& row) {
+      try {
+        return !is_true(predicate, row);
+      } catch (expr::Failure const&) {
+        if (failures_ != Failures::not_from_filters) throw;
+        return true;
+      }
+    });
     return std::move(input);
   }
 

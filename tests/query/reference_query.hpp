@@ -24,10 +24,12 @@ struct Relation {
 };
 
 /// When a value that cannot be computed fails the query. An engine may compute a column that nothing reads, or leave it
-/// out: it must fail where both modes do, and must not where neither does.
+/// out: it must fail where the first two modes do, and must not where neither does. Where the rows of a filter meet a
+/// join it may ask them in another order, so that those which no other side has need not pass the filter.
 enum class Failures : std::uint8_t {
-  at_once,    ///< where a column has it
-  when_read,  ///< where an expression, a sort, a group or the result reads it
+  at_once,           ///< where a column has it
+  when_read,         ///< where an expression, a sort, a group or the result reads it
+  not_from_filters,  ///< likewise, but a filter leaves out rows that it cannot test
 };
 
 /// A query whose joins meet more pairs than a test has time for.
