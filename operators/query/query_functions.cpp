@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
+#include <cmath>
 #include <utility>
 #include <variant>
 
@@ -52,6 +53,11 @@ std::optional<Expression> constant_as(Expression const& value, DataType const& t
   if (is_null(value)) return expr::constant(std::monostate{}, type).value();
   if (is_decimal(type) != is_decimal(value.type)) return std::nullopt;
   if (is_decimal(type) && type.scale != value.type.scale) return std::nullopt;
+  if (auto const* const number = std::get_if<double>(&value.value); number != nullptr && type.id != TypeId::float64) {
+    // 0.1 is none of the floats of 32 bits: beside a column of these it stays as it is.
+    bool const is_held = static_cast<double>(static_cast<float>(*number)) == *number || std::isnan(*number);
+    if (!is_held) return std::nullopt;
+  }
   auto constant = expr::constant(value.value, type);
   return constant ? std::optional(*std::move(constant)) : std::nullopt;
 }

@@ -257,6 +257,16 @@ TEST_F(Queries, DecimalsAreComparedWhereNoTypeHoldsBoth) {
   }
 }
 
+TEST_F(Queries, ConstantsKeepTheirValueBesideNarrowFloats) {
+  auto const table = orders();
+  auto const narrow = cast(literal(0.1), {TypeId::float32});
+  auto const rows = Query::scan(table.view()).project({{"tenth", narrow}});
+  for (auto const& options : all_paths()) {
+    EXPECT_EQ(rows_of(rows.filter(call("lt", {literal(0.1), column("tenth")})), options).size(), 7U);
+    EXPECT_EQ(rows_of(rows.filter(call("lt", {literal(0.25), column("tenth")})), options).size(), 0U);
+  }
+}
+
 TEST_F(Queries, NullsAloneKeepTheirType) {
   auto const table = orders();
   auto const untyped = literal(Literal{{TypeId::boolean}, {}});

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <map>
 #include <optional>
 #include <stdexcept>
@@ -70,7 +71,10 @@ Expression as_type(Expression value, DataType const& type) {
 /// Whether a constant is one of the type as well as of its own.
 bool can_be(Expression const& literal, DataType const& type) {
   bool const is_alike = is_decimal_family(type) == is_decimal_family(literal.type) && type.scale == literal.type.scale;
-  return is_alike && expr::constant(literal.value, type).has_value();
+  auto const* const number = std::get_if<double>(&literal.value);
+  bool const is_rounded = number != nullptr && type.id != TypeId::float64 && !std::isnan(*number) &&
+                          static_cast<double>(static_cast<float>(*number)) != *number;
+  return is_alike && !is_rounded && expr::constant(literal.value, type).has_value();
 }
 
 /// The type that arguments are widened to: columns and calls say it, and constants that are none of its values.
