@@ -94,14 +94,14 @@ Expression call(Function function, Expression first, Expression second) {
   return value_of(expr::call(function, {std::move(first), std::move(second)}));
 }
 
-/// What programs compute of two columns of floats.
+/// The expressions that programs compute of two columns of floats.
 std::vector<Expression> float_expressions(DataType const& type) {
   auto const a = expr::column(0, type, "a");
   auto const b = expr::column(1, type, "b");
   std::vector<Expression> expressions;
   for (auto const function : {Function::add, Function::subtract, Function::multiply, Function::divide})
     expressions.push_back(call(function, a, b));
-  // What a compiler would contract, and what it would reassociate.
+  // A compiler would contract the first of these, and reassociate the others.
   expressions.push_back(call(Function::add, call(Function::multiply, a, b), a));
   expressions.push_back(call(Function::subtract, call(Function::add, a, b), a));
   expressions.push_back(call(Function::multiply, call(Function::divide, a, b), b));

@@ -26,7 +26,7 @@ constexpr std::uint64_t kMostRows = std::uint64_t{1} << 40;
 /// So few groups are added to one after the other.
 constexpr std::uint64_t kFewGroups = 32;
 
-/// What a ColumnAccumulator keeps of a request: counts follow from the rows and the nulls of a group, and sums of
+/// The part of a request that a ColumnAccumulator keeps: counts follow from a group's rows and nulls, and sums of
 /// floats are FloatSums.
 contract::StateRequest accumulated(contract::StateRequest request) {
   if (sums_floats(request)) request.states &= static_cast<contract::StateSet>(~contract::kSumState);

@@ -132,7 +132,7 @@ bool to_integers(void const* floats, std::size_t count, std::int64_t* integers) 
   std::int64_t others = 0;
   for (std::size_t i = 0; i < count; ++i) {
     auto const value = float_at<Float>(floats, i);
-    // What is out of range, NaN too, becomes a number that it is not equal to.
+    // A value out of range, or NaN, becomes a number that it is not equal to.
     auto const above = value > kLeast ? value : kLeast;
     auto const integer = static_cast<std::int64_t>(above < kMost ? above : kMost);
     integers[i] = integer;

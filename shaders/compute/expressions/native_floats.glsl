@@ -53,7 +53,7 @@ bool is_narrowed(inout uvec2 bits) {
     if (field < kFirstNarrowField) return false;
     size = ((bits.y & ~kSign) - kNarrowOffset) << 3 | bits.x >> 29;
     uint below = bits.x & 0x1fffffffu;
-    // What follows the largest number is infinity.
+    // Infinity follows the largest number.
     if (below > 0x10000000u || (below == 0x10000000u && (size & 1u) != 0u)) ++size;
   }
   bits = uvec2(sign | size, 0u);
