@@ -27,7 +27,7 @@ constexpr std::uint64_t kMostRows = std::uint64_t{1} << 40;
 constexpr std::uint64_t kFewGroups = 32;
 
 /// The part of a request that a ColumnAccumulator keeps: counts follow from a group's rows and nulls, and sums of
-/// floats are FloatSums.
+/// floats are FixedPointSums.
 contract::StateRequest accumulated(contract::StateRequest request) {
   if (sums_floats(request)) request.states &= static_cast<contract::StateSet>(~contract::kSumState);
   request.states &= static_cast<contract::StateSet>(~contract::kCountState);
@@ -35,7 +35,7 @@ contract::StateRequest accumulated(contract::StateRequest request) {
 }
 
 /// Sums of the floats of one column, a group each.
-struct FloatSums {
+struct FixedPointSums {
   static constexpr std::size_t kWords = 2;
 
   FloatTotals totals;
@@ -83,7 +83,7 @@ class LaneGroups {
     rows_.resize(num_groups);
     for (std::size_t c = 0; c < columns_.size(); ++c) {
       columns_[c].resize(num_groups);
-      if (floats_[c]) floats_[c]->words.resize(num_groups * FloatSums::kWords);
+      if (floats_[c]) floats_[c]->words.resize(num_groups * FixedPointSums::kWords);
       if (!nulls_[c].empty()) nulls_[c].resize(num_groups);
     }
   }
@@ -114,7 +114,7 @@ class LaneGroups {
     for (std::size_t c = 0; c < columns_.size(); ++c) {
       auto& state = states.emplace_back(columns_[c].states_of(all, nullptr));
       if (floats_[c]) {
-        state.words_per_sum = FloatSums::kWords;
+        state.words_per_sum = FixedPointSums::kWords;
         state.sums.assign(floats_[c]->words.values().begin(), floats_[c]->words.values().end());
         state.sum_exponent = floats_[c]->totals.exponent();
       }
@@ -148,7 +148,7 @@ class LaneGroups {
     for (std::size_t c = 0; c < columns_.size(); ++c) {
       auto const& input = rows.values[c];
       columns_[c].add(input, first, found);
-      if (floats_[c]) floats_[c]->totals.add(input, first, found, floats_[c]->words.data(), FloatSums::kWords);
+      if (floats_[c]) floats_[c]->totals.add(input, first, found, floats_[c]->words.data(), FixedPointSums::kWords);
       if (input.validity.empty()) continue;
       nulls_[c].resize(size());
       for (std::size_t i = 0; i < found.size(); ++i) nulls_[c][found[i]] += is_valid(input, first + i) ? 0 : 1;
@@ -187,15 +187,15 @@ class LaneGroups {
       if (size() == 1)
         totals.add_to_one(rows.values[c], first, found.size(), words.data());
       else
-        totals.add(rows.values[c], first, found, words.data(), FloatSums::kWords);
+        totals.add(rows.values[c], first, found, words.data(), FixedPointSums::kWords);
     }
   }
 
-  static void merge_floats(FloatSums const& from, std::span<std::uint32_t const> group_of, FloatSums& into) {
+  static void merge_floats(FixedPointSums const& from, std::span<std::uint32_t const> group_of, FixedPointSums& into) {
     into.totals.merge(from.totals);
     for (std::size_t g = 0; g < group_of.size(); ++g) {
-      auto const* const words = &from.words[FloatSums::kWords * g];
-      add_words(&into.words[FloatSums::kWords * group_of[g]], words[0], words[1]);
+      auto const* const words = &from.words[FixedPointSums::kWords * g];
+      add_words(&into.words[FixedPointSums::kWords * group_of[g]], words[0], words[1]);
     }
   }
 
@@ -204,9 +204,9 @@ class LaneGroups {
   StateArray<std::uint64_t> first_rows_;
   StateArray<std::uint64_t> rows_;
   std::vector<ColumnAccumulator> columns_;
-  std::vector<std::optional<FloatSums>> floats_;  ///< of columns whose floats are summed
-  std::vector<StateArray<std::uint64_t>> nulls_;  ///< of each column's groups; empty: there were none
-  std::uint64_t end_ = 0;                         ///< behind the last of the rows that came
+  std::vector<std::optional<FixedPointSums>> floats_;  ///< of columns whose floats are summed
+  std::vector<StateArray<std::uint64_t>> nulls_;       ///< of each column's groups; empty: there were none
+  std::uint64_t end_ = 0;                              ///< behind the last of the rows that came
 };
 
 class CpuGrowingGroups final : public contract::GrowingGroups {
