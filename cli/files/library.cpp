@@ -112,7 +112,7 @@ Result<Plan> plan_of(GroupByRequest& request) {
 Result<Plan> plan_of(QueryRequest& request) {
   GARUDA_TRY_ASSIGN(auto const inputs, read_inputs(request));
   GARUDA_TRY_ASSIGN(auto engine, make_engine(request.options));
-  return engine.explain_substrait(message_of(request), inputs.named());
+  return engine.explain_substrait(message_of(request), inputs.named(), request.options);
 }
 
 /// The estimates of all candidates by phase, in the order in which the plan lists them.

@@ -139,8 +139,10 @@ class Engine {
   /// Errors: those of `join` and `group_by`; usage for an unknown function or arguments that it does not take;
   /// invalid_input for a row for which an expression has no value (an overflow, a quotient by zero, a failed cast).
   Result<std::unique_ptr<QueryResult>> run(Query const& query, QueryOptions const& options = {});
-  /// The operators that `run` would run, with the columns that each reads.
-  Result<Plan> explain(Query const& query);
+  /// The operators that `run` would run with the same options, each with its path, device, reason and rows, about; and
+  /// the query as it is written. Of joins and group-bys over tables the strategies, too. Tables that are read when a
+  /// query runs are not read. Errors: those of `run`, but for those of rows.
+  Result<Plan> explain(Query const& query, QueryOptions const& options = {});
 
   /// Runs the query of a plan of Substrait: a binary message `substrait.Plan` of version 0.20 to 0.x with one relation,
   /// as DataFusion writes it. The tables that it reads by name must outlive the result; `plan` is free afterwards.
@@ -149,8 +151,9 @@ class Engine {
   Result<std::unique_ptr<QueryResult>> run_substrait(std::span<std::byte const> plan,
                                                      std::span<NamedTable const> tables,
                                                      QueryOptions const& options = {});
-  /// The operators that `run_substrait` would run.
-  Result<Plan> explain_substrait(std::span<std::byte const> plan, std::span<NamedTable const> tables);
+  /// The operators that `run_substrait` would run with the same options; see explain.
+  Result<Plan> explain_substrait(std::span<std::byte const> plan, std::span<NamedTable const> tables,
+                                 QueryOptions const& options = {});
   /// The tables that the plan reads, each with the columns and rows that it reads, for whoever reads these from files.
   /// Only the schemas of the tables that `find` gives are looked at, so they need no rows; each has a schema of its
   /// own. Errors: those of explain_substrait, and those of `find`.

@@ -32,12 +32,13 @@ struct Candidate {
 /// tables. Path, device, strategy and estimate are those of the candidate that was chosen. Printable with to_string,
 /// to_json.
 struct Plan : Candidate {
-  std::string operation;      ///< "join", "group-by" or "table"
+  std::string operation;      ///< "join", "group-by", "table", or another operator of a query
   double estimated_rows = 0;  ///< of the result, about; 0: not known, or rows are only counted
   /// Rows that an operator of a query gave, once it has run, and the time of all threads within it alone.
   std::optional<std::uint64_t> rows;
   std::uint64_t ns = 0;
   std::vector<Plan> inputs;     ///< of a join the left and the right one
+  std::vector<Plan> written;    ///< of a query that has not run: its root as it is written, which has no places
   bool on_device = false;       ///< a device does the work, else the host's threads
   std::string driver;           ///< driver name and version
   std::uint32_t key_bits = 32;  ///< 32 or 64; 0: several words, or no keys

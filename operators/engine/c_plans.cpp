@@ -88,7 +88,8 @@ int garuda_explain_substrait(garuda_engine* engine, garuda_plan const* plan, gar
                              char** error) {
   return translated(error, [&]() -> Result<void> {
     GARUDA_TRY_ASSIGN(auto const planned, planned_of(engine, plan, run));
-    GARUDA_TRY_ASSIGN(auto const explained, engine->engine.explain_substrait(planned.plan, planned.tables));
+    GARUDA_TRY_ASSIGN(auto const explained,
+                      engine->engine.explain_substrait(planned.plan, planned.tables, planned.options));
     return give(garuda::to_json(explained), json);
   });
 }

@@ -41,6 +41,12 @@
 namespace garuda {
 namespace {
 
+Result<void> check_options(QueryOptions const& options) {
+  GARUDA_TRY(check_threads(options.threads));
+  GARUDA_TRY(resolve::check_tuning(resolve::join_knobs(), options.join_tuning));
+  return resolve::check_tuning(resolve::group_by_knobs(), options.group_by_tuning);
+}
+
 /// No host has more devices.
 constexpr std::size_t kMostDevices = 128;
 
@@ -393,9 +399,7 @@ Result<Plan> Engine::explain_group_by(TableView table, GroupBySpec const& spec, 
 }
 
 Result<std::unique_ptr<QueryResult>> Engine::run(Query const& query, QueryOptions const& options) {
-  GARUDA_TRY(check_threads(options.threads));
-  GARUDA_TRY(resolve::check_tuning(resolve::join_knobs(), options.join_tuning));
-  GARUDA_TRY(resolve::check_tuning(resolve::group_by_knobs(), options.group_by_tuning));
+  GARUDA_TRY(check_options(options));
   impl_->calibrate_in_background(options);
   GARUDA_TRY(impl_->find_devices_for(options));
   impl_->keep_memory(options);
@@ -405,7 +409,11 @@ Result<std::unique_ptr<QueryResult>> Engine::run(Query const& query, QueryOption
   return query::keeping(read.rows, std::move(result));
 }
 
-Result<Plan> Engine::explain(Query const& query) { return query::explain_query(query); }
+Result<Plan> Engine::explain(Query const& query, QueryOptions const& options) {
+  GARUDA_TRY(check_options(options));
+  GARUDA_TRY(impl_->find_devices_for(options));
+  return query::explain_query(query, options, *impl_);
+}
 
 Result<std::unique_ptr<QueryResult>> Engine::run_substrait(std::span<std::byte const> plan,
                                                            std::span<NamedTable const> tables,
@@ -414,9 +422,10 @@ Result<std::unique_ptr<QueryResult>> Engine::run_substrait(std::span<std::byte c
   return run(query, options);
 }
 
-Result<Plan> Engine::explain_substrait(std::span<std::byte const> plan, std::span<NamedTable const> tables) {
+Result<Plan> Engine::explain_substrait(std::span<std::byte const> plan, std::span<NamedTable const> tables,
+                                       QueryOptions const& options) {
   GARUDA_TRY_ASSIGN(auto const query, substrait::read_plan(plan, finding_among(tables)));
-  return explain(query);
+  return explain(query, options);
 }
 
 Result<std::vector<PlannedTable>> Engine::tables_of_substrait(std::span<std::byte const> plan, FindTable const& find) {

@@ -23,8 +23,9 @@ std::string line_of(Candidate const& candidate) {
 }
 
 /// An operator and, indented below it, its inputs.
-std::string tree_of(Plan const& plan, std::size_t depth = 0) {
-  auto text = fmt::format("{:<12}{:{}}{} on {}", depth == 0 ? "plan" : "", "", 2 * depth, plan.operation, plan.device);
+std::string tree_of(Plan const& plan, std::string_view title, std::size_t depth = 0) {
+  auto text = fmt::format("{:<12}{:{}}{}", title, "", 2 * depth, plan.operation);
+  if (!plan.device.empty()) text += fmt::format(" on {}", plan.device);
   if (!plan.choices.empty()) text += fmt::format(": {}", plan.choices);
   if (plan.rows) {
     auto const estimated = fmt::format("{:.0f}", plan.estimated_rows);
@@ -37,7 +38,7 @@ std::string tree_of(Plan const& plan, std::size_t depth = 0) {
     text += fmt::format(", {}{}", plan.rows ? "estimated " : "", milliseconds(plan.estimated_ns));
   if (depth > 0 && !plan.reason.empty()) text += fmt::format("; {}", plan.reason);  // the root has lines of its own
   text += '\n';
-  for (auto const& input : plan.inputs) text += tree_of(input, depth + 1);
+  for (auto const& input : plan.inputs) text += tree_of(input, "", depth + 1);
   return text;
 }
 
@@ -71,10 +72,13 @@ nlohmann::ordered_json json_of(std::vector<std::pair<std::string, std::string>> 
   return json;
 }
 
+nlohmann::ordered_json json_trees_of(std::vector<Plan> const& plans);
+
 nlohmann::ordered_json json_tree_of(Plan const& plan) {
-  nlohmann::ordered_json json{{"operator", plan.operation}, {"device", plan.device}};
+  nlohmann::ordered_json json{{"operator", plan.operation}};
+  if (!plan.device.empty()) json["device"] = plan.device;
+  if (!plan.device.empty() && !plan.inputs.empty()) json["path"] = to_string(plan.path);
   if (!plan.choices.empty()) {  // a table has no strategy
-    json["path"] = to_string(plan.path);
     json["strategy"] = plan.choices;
     json["estimated_ns"] = plan.estimated_ns;
   }
@@ -86,8 +90,13 @@ nlohmann::ordered_json json_tree_of(Plan const& plan) {
   if (!plan.reason.empty()) json["reason"] = plan.reason;
   if (!plan.details.empty()) json["details"] = json_of(plan.details);
   if (!plan.notes.empty()) json["notes"] = plan.notes;
-  json["inputs"] = nlohmann::ordered_json::array();
-  for (auto const& input : plan.inputs) json["inputs"].push_back(json_tree_of(input));
+  json["inputs"] = json_trees_of(plan.inputs);
+  return json;
+}
+
+nlohmann::ordered_json json_trees_of(std::vector<Plan> const& plans) {
+  auto json = nlohmann::ordered_json::array();
+  for (auto const& plan : plans) json.push_back(json_tree_of(plan));
   return json;
 }
 
@@ -119,7 +128,8 @@ std::string to_string(Plan const& plan) {
   std::string text = fmt::format("path        {} on {}{}\n", to_string(plan.path), plan.device,
                                  plan.driver.empty() ? "" : fmt::format(" ({})", plan.driver));
   if (!plan.reason.empty()) text += fmt::format("because     {}\n", plan.reason);
-  text += tree_of(plan);
+  for (auto const& written : plan.written) text += tree_of(written, "query");
+  text += tree_of(plan, "plan");
   // The operators of a query decide for themselves.
   text += plan.slice_rows > 0 || !plan.candidates.empty() ? choices_of(plan) : details_of(plan);
   for (auto const& note : plan.notes) text += fmt::format("note        {}\n", note);
@@ -154,6 +164,7 @@ std::string to_json(Plan const& plan) {
                                     {"host_bytes", plan.host_bytes},
                                     {"estimated_ns", plan.estimated_ns},
                                     {"tree", json_tree_of(plan)},
+                                    {"written", json_trees_of(plan.written)},
                                     {"candidates", candidates},
                                     {"details", json_of(plan.details)},
                                     {"notes", plan.notes}};

@@ -13,10 +13,8 @@
 #include "operators/contract/join_kind.hpp"
 #include "operators/contract/sizing.hpp"
 #include "operators/group_by/pipelined_groups.hpp"
-#include "operators/join/join_build.hpp"
 #include "operators/pipeline/pipeline.hpp"
 #include "operators/pipeline/rows.hpp"
-#include "operators/plan/path_choice.hpp"
 #include "operators/query/bind.hpp"
 #include "operators/query/bind_join.hpp"
 #include "operators/query/join_order.hpp"
@@ -27,8 +25,11 @@
 #include "operators/query/results/finished_query.hpp"
 #include "operators/query/results/result_types.hpp"
 #include "operators/query/run/device_query.hpp"
+#include "operators/query/run/explain_query.hpp"
+#include "operators/query/run/placements.hpp"
 #include "operators/query/run/specifications.hpp"
 #include "operators/query/run/whole_operators.hpp"
+#include "operators/query/scans/read_sources.hpp"
 #include "operators/query/semi_filter.hpp"
 #include "operators/query/sort.hpp"
 #include "operators/query/strict.hpp"
@@ -58,6 +59,7 @@ class QueryRunner {
         run_(run),
         device_(device),
         common_(query),
+        placements_(options, devices, device, common_),
         kept_(common_.size()),
         whole_(options, devices, run) {}
 
@@ -89,38 +91,24 @@ class QueryRunner {
 
   Result<Ran> run_alone(Bound const& query, std::optional<std::uint64_t> rows, StringForm strings) {
     auto const& operation = query.operation;
-    if (is_on_device(query)) return device_->run(query, [this](Bound const& input) { return run(input); });
-    if (auto const* const group_by = std::get_if<BoundGroupBy>(&operation)) return run_group_by(*group_by, query);
+    auto const manner = placements_.manner_of(query, !rows);
+    if (manner == Manner::device) return device_->run(query, [this](Bound const& input) { return run(input); });
+    if (auto const* const group_by = std::get_if<BoundGroupBy>(&operation))
+      return run_group_by(*group_by, query, manner);
     if (auto const* const sort = std::get_if<BoundSort>(&operation)) return run_sort(*sort, query);
     if (auto const* const number = std::get_if<BoundNumber>(&operation)) return run_number(*number, query);
     if (auto const* const limit = std::get_if<BoundLimit>(&operation)) return run_limit(*limit, query);
     if (std::holds_alternative<BoundUnion>(operation)) return run_union(query);
-    if (auto const* const join = std::get_if<BoundJoin>(&operation); join != nullptr && !can_probe(*join))
-      return run_join(*join, query);
+    if (manner == Manner::whole) return run_join(std::get<BoundJoin>(operation), query);
     return run_pipeline(query, rows, strings);
   }
 
-  bool is_on_device(Bound const& query) const { return device_ != nullptr && device_->computes(query); }
-
-  /// The node of an operator that runs on the host, with the reason.
-  Plan host_node(Bound const& query) const {
-    auto plan = node_of(query);
-    if (device_ != nullptr && !query.inputs.empty()) plan.reason = device_->refusal(query).value_or("");
-    return plan;
-  }
-
-  /// Whether the join is a step of a pipeline: on the path whose tables are built once and probed as often as wanted.
-  /// A tuning is of the operator that takes both sides whole.
-  bool can_probe(BoundJoin const& join) const {
-    if (join.pairs) return true;
-    auto const* const row = &join::path_of_tables();
-    bool const is_of_path = options_.picks_path() || plan::find_path(options_.path) == row;
-    return is_of_path && options_.join_tuning == JoinTuning{} && !join.keys.empty();
-  }
+  /// The node of an operator that runs on the host.
+  Plan host_node(Bound const& query) const { return placements_.node_of(query, Manner::host); }
 
   Result<Ran> run_pipeline(Bound const& query, std::optional<std::uint64_t> rows, StringForm strings) {
     std::unique_ptr<pipeline::Pipeline> made;
-    GARUDA_TRY_ASSIGN(auto node, extend(query, made));
+    GARUDA_TRY_ASSIGN(auto node, extend(query, made, !rows));
     return run_made(std::move(node), *made, query.schema.size(), rows, strings);
   }
 
@@ -152,33 +140,31 @@ class QueryRunner {
   }
 
   /// Puts the operator behind the steps of the pipeline that feeds it, which begins at a table or a breaker.
-  Result<Node> extend(Bound const& query, std::unique_ptr<pipeline::Pipeline>& made) {
+  /// `as_table`: nothing follows it.
+  Result<Node> extend(Bound const& query, std::unique_ptr<pipeline::Pipeline>& made, bool as_table = false) {
     auto const& operation = query.operation;
-    Node node{host_node(query), std::nullopt, {}};
-    bool const is_elsewhere = is_on_device(query);
-    if (auto const* const scan = std::get_if<BoundScan>(&operation); scan != nullptr && !is_elsewhere) {
-      made = std::make_unique<pipeline::Pipeline>(scan->table, whole_.pipeline_options());
-      set_rows(node.plan, static_cast<std::uint64_t>(scan->table.num_rows()), 0);
-      if (scan->files) count_files(*scan->files, run_.recorder);
+    auto const manner = placements_.manner_of(query, as_table);
+    if (manner == Manner::table) {
+      auto const& scan = std::get<BoundScan>(operation);
+      made = std::make_unique<pipeline::Pipeline>(scan.table, whole_.pipeline_options());
+      Node node{placements_.node_of(query, manner), std::nullopt, {}};
+      set_rows(node.plan, static_cast<std::uint64_t>(scan.table.num_rows()), 0);
+      if (scan.files) count_files(*scan.files, run_.recorder);
       return node;
     }
-    if (auto const* const join = std::get_if<BoundJoin>(&operation);
-        join != nullptr && !is_elsewhere && can_probe(*join)) {
-      GARUDA_TRY_ASSIGN(auto const where, where_of(*join, query));
-      if (!join->where || where) return extend_by_probe(*join, query, where, made);
-    }
-    auto const* const filter = std::get_if<BoundFilter>(&operation);
-    auto const* const project = std::get_if<BoundProject>(&operation);
-    if (is_elsewhere || (filter == nullptr && project == nullptr)) {
-      GARUDA_TRY_ASSIGN(auto ran, std::holds_alternative<BoundJoin>(operation) && !is_elsewhere
-                                      ? run_join(std::get<BoundJoin>(operation), query)
-                                      : run(query));
+    if (manner != Manner::step) {
+      GARUDA_TRY_ASSIGN(auto ran, run(query));
       made = std::make_unique<pipeline::Pipeline>(std::move(ran.table), whole_.pipeline_options());
       return Node{std::move(ran.plan), std::nullopt, {}};
     }
-    GARUDA_TRY_ASSIGN(auto input, extend(query.inputs[0], made));
+    if (auto const* const join = std::get_if<BoundJoin>(&operation)) return extend_by_probe(*join, query, made);
+    Node node{placements_.node_of(query, manner), std::nullopt, {}};
+    auto const* const project = std::get_if<BoundProject>(&operation);
+    bool const only_picks = project != nullptr && project->only_picks();
+    GARUDA_TRY_ASSIGN(auto input, extend(query.inputs[0], made, as_table && only_picks));
     auto const before = made->num_steps();
-    GARUDA_TRY(filter != nullptr ? made->filter(filter->predicate) : made->project(project->columns));
+    GARUDA_TRY(project != nullptr ? made->project(project->columns)
+                                  : made->filter(std::get<BoundFilter>(operation).predicate));
     if (made->num_steps() > before) node.step = before;
     node.inputs.push_back(std::move(input));
     return node;
@@ -199,8 +185,8 @@ class QueryRunner {
     return with_semi_filter(probe, built, std::move(keys), join.nulls_equal);
   }
 
-  Result<Node> extend_by_probe(BoundJoin const& join, Bound const& query, std::optional<expr::Expression> where,
-                               std::unique_ptr<pipeline::Pipeline>& made) {
+  Result<Node> extend_by_probe(BoundJoin const& join, Bound const& query, std::unique_ptr<pipeline::Pipeline>& made) {
+    GARUDA_TRY_ASSIGN(auto where, where_of(join, query));
     auto const build = join.build == Side::left ? 0U : 1U;
     GARUDA_TRY_ASSIGN(auto built, run(query.inputs[build]));
     auto const& written = query.inputs[1 - build];
@@ -209,17 +195,13 @@ class QueryRunner {
     GARUDA_TRY_ASSIGN(auto probing, extend(filtered ? *filtered : written, made));
     pipeline::Probe probe{built.table.view(), join.build,        join.kind,          join.nulls_equal,
                           join.keys,          join.left_columns, join.right_columns, std::move(where)};
-    auto const& row = join::path_of_tables();
-    auto node = host_node(query);
-    node.path = row.path;
-    node.device = std::string(row.name);
     auto probed = made->probe(probe, devices_);
     auto const columns = written.schema.size();
     if (!probed && whole_.limit() != nullptr && contract::is_shortage(probed.error())) {
       GARUDA_TRY_ASSIGN(probing, end_pipeline(std::move(probing), made, columns));
       probed = made->probe(probe, devices_);
     }
-    Node joined{std::move(node), std::nullopt, {}};
+    Node joined{placements_.node_of(query, Manner::step), std::nullopt, {}};
     joined.inputs.push_back(std::move(probing));
     joined.inputs.insert(build == 0 ? joined.inputs.begin() : joined.inputs.end(), Node{std::move(built.plan), {}, {}});
     if (probed) {
@@ -327,16 +309,9 @@ class QueryRunner {
 
   Result<Ran> run_join(BoundJoin const& join, Bound const& query) {
     GARUDA_TRY_ASSIGN(auto inputs, run_inputs(query));
-    return whole_.join(join, std::move(inputs));
-  }
-
-  /// Whether rows are grouped as a pipeline gives them. A tuning, and a path that was asked for, are of the operator
-  /// that takes all rows at once.
-  bool groups_as_rows_come(Bound const& query) {
-    auto const row = &group_by::path_of_growing_groups();
-    bool const is_of_path = options_.picks_path() || plan::find_path(options_.path) == row;
-    return is_of_path && whole_.limit() == nullptr && options_.group_by_tuning == GroupByTuning{} &&
-           !common_.find(query.inputs[0]);
+    GARUDA_TRY_ASSIGN(auto ran, whole_.join(join, std::move(inputs)));
+    say_work(ran.plan, query);
+    return ran;
   }
 
   /// Names of the result's columns in errors; plans of Substrait have none below their roots.
@@ -351,33 +326,29 @@ class QueryRunner {
     return names;
   }
 
-  Result<Ran> run_group_by(BoundGroupBy const& group_by, Bound const& query) {
+  Result<Ran> run_group_by(BoundGroupBy const& group_by, Bound const& query, Manner manner) {
     auto const spec = spec_of(group_by);
     auto const shown = shown_names(group_by, query.schema);
     std::vector<Ran> inputs;
-    if (!groups_as_rows_come(query)) {
+    auto const group_whole = [&]() -> Result<Ran> {
+      GARUDA_TRY_ASSIGN(auto ran, whole_.group_by(spec, shown, std::move(inputs)));
+      say_work(ran.plan, query);
+      return ran;
+    };
+    if (manner == Manner::whole) {
       GARUDA_TRY_ASSIGN(inputs, run_inputs(query));
-      return whole_.group_by(spec, shown, std::move(inputs));
+      return group_whole();
     }
     std::unique_ptr<pipeline::Pipeline> made;
     auto const names = column_names(query.inputs[0].schema.size());
     GARUDA_TRY_ASSIGN(auto node, extend(query.inputs[0], made));
-    // The operator reads the columns of a table where they lie.
-    if (made->num_steps() == 0 && !spec.keys.empty()) {
-      GARUDA_TRY_ASSIGN(auto ran, run_made(std::move(node), *made, names.size(), std::nullopt, StringForm::view));
-      inputs.push_back(std::move(ran));
-      return whole_.group_by(spec, shown, std::move(inputs));
-    }
     GARUDA_TRY_ASSIGN(auto grouped, run_.arena.execute([&] { return made->run_grouped(names, spec, shown); }));
     auto below = plan_of(std::move(node), *made);
     if (!grouped.are_groups) {
       inputs.push_back({std::move(grouped.table), std::move(below)});
-      return whole_.group_by(spec, shown, std::move(inputs));
+      return group_whole();
     }
-    auto plan = host_node(query);
-    auto const& row = group_by::path_of_growing_groups();
-    plan.path = row.path;
-    plan.device = std::string(row.name);
+    auto plan = placements_.node_of(query, manner);
     plan.details.emplace_back("grouping", "as rows come, in groups of each thread");
     run_.recorder.add_phase(plan.operation, grouped.ns, 0, grouped.rows);
     set_rows(plan, static_cast<std::uint64_t>(grouped.table.num_rows()), grouped.ns);
@@ -390,6 +361,7 @@ class QueryRunner {
   run::QueryRun& run_;
   DeviceQuery* device_;
   CommonSubtrees common_;
+  Placements placements_;
   struct Kept {
     std::optional<Ran> rows;
     std::size_t uses = 0;  ///< so far
@@ -432,11 +404,22 @@ Result<std::unique_ptr<QueryResult>> run_query(Query const& query, QueryOptions 
   return finished_query(wanted, std::move(ran.table), std::move(ran.plan), std::move(stats));
 }
 
-Result<Plan> explain_query(Query const& query) {
+Result<Plan> explain_query(Query const& query, QueryOptions const& options, contract::DeviceSet& devices) {
+  run::QueryRun run(options);
   GARUDA_TRY_ASSIGN(auto bound, bind(query));
-  GARUDA_TRY_ASSIGN(bound, estimate_rows(prune(std::move(bound)), {}));
+  auto written = plan_of_written(bound);
+  GARUDA_TRY_ASSIGN(bound, run.arena.execute([&] { return estimate_rows(prune(std::move(bound)), options.control); }));
   bound = prune(std::move(bound));
-  return plan_of(bound, CommonSubtrees(bound));
+  GARUDA_TRY_ASSIGN(auto const device, DeviceQuery::open(bound, options, devices, run));
+  GARUDA_TRY(check_strict(bound, options, device.get()));
+  CommonSubtrees const common(bound);
+  Placements const placements(options, devices, device.get(), common);
+  WholeOperators whole(options, devices, run);
+  QueryExplainer explainer(common, placements, whole, run, !has_sources(query));
+  GARUDA_TRY_ASSIGN(auto plan, explainer.explain(bound));
+  plan = run.recorder.with_notes(std::move(plan));
+  plan.written.push_back(std::move(written));
+  return plan;
 }
 
 }  // namespace garuda::query

@@ -16,6 +16,6 @@ Result<std::unique_ptr<QueryResult>> run_query(Query const& query, QueryOptions 
                                                contract::DeviceSet& devices);
 
 /// See Engine::explain.
-Result<Plan> explain_query(Query const& query);
+Result<Plan> explain_query(Query const& query, QueryOptions const& options, contract::DeviceSet& devices);
 
 }  // namespace garuda::query

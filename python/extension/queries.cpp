@@ -148,8 +148,10 @@ struct PlanQuery {
     return engine->run_substrait(std::as_bytes(std::span(plan)), named, controlled);
   }
   Result<Plan> explain(Control control) const {
-    GARUDA_TRY_ASSIGN(auto const named, checked(control));
-    return engine->explain_substrait(std::as_bytes(std::span(plan)), named);
+    auto controlled = options;
+    controlled.control = std::move(control);
+    GARUDA_TRY_ASSIGN(auto const named, checked(controlled.control));
+    return engine->explain_substrait(std::as_bytes(std::span(plan)), named, controlled);
   }
 
  private:

@@ -450,7 +450,8 @@ class Engine:
             return Table(planned.read(self, strict).run(report))
 
     def explain_sql(self, query: str, *, tables: Optional[Mapping[str, Data]] = None, **named: Any) -> Plan:
-        """The operators that `sql` would run, without running them."""
+        """The operators that `sql` would run with the same options, each with its path, device, reason and rows, about, and the
+        query as it is written. Nothing runs; files are read."""
         return Plan(*_sql.planned(self, query, tables, named, sys._getframe(1)).read(self).explain())
 
     def __repr__(self) -> str:

@@ -153,5 +153,48 @@ TEST_F(PlannedQueries, ScansPickTheirColumnsOnce) {
   EXPECT_EQ(count(plan, "project on host: a, b, c"), 1U) << plan;
 }
 
+void expect_same_places(Plan const& explained, Plan const& ran) {
+  SCOPED_TRACE(explained.operation);
+  EXPECT_EQ(explained.operation, ran.operation);
+  // The planner of an operator waits for the rows that others are to give it.
+  if (explained.path != Path::automatic) {
+    EXPECT_EQ(explained.path, ran.path);
+    EXPECT_EQ(explained.device, ran.device);
+  }
+  EXPECT_FALSE(explained.reason.empty() && explained.operation != "table" && explained.operation != "project");
+  ASSERT_EQ(explained.inputs.size(), ran.inputs.size());
+  for (std::size_t i = 0; i < ran.inputs.size(); ++i) expect_same_places(explained.inputs[i], ran.inputs[i]);
+}
+
+TEST_F(PlannedQueries, PlansSayWhereOperatorsWillRun) {
+  auto const left = table_of({"k", "v"}, {{1, 1, 2, 2, 3}, {5, 6, 7, 8, 9}});
+  auto const right = table_of({"k", "w"}, {{1, 2, 4}, {10, 20, 40}});
+  JoinClause const on_k{.on = {{column("k"), column("k")}}};
+  auto const joined = Query::scan(left.view()).join(Query::scan(right.view()), on_k);
+  auto const filtered = Query::scan(left.view()).filter(call("gt", {column("v"), number(5)}));
+  NamedExpression const by_w{"w", column("w")};
+  AggregateCall const sum_of_v{"s", AggregateFunction::sum, {column("v")}};
+  std::vector<Query> const queries{
+      joined,
+      joined.group_by({by_w}, {sum_of_v}),
+      joined.limit(2),
+      filtered.join(Query::scan(right.view()), on_k).group_by({by_w}, {sum_of_v}).sort({{column("s")}}).limit(1),
+      Query::scan(left.view()).group_by({{"k", column("k")}}, {sum_of_v}),
+      filtered.group_by({}, {sum_of_v}),
+      Query::union_all({filtered, Query::scan(left.view())}),
+      Query::scan(left.view()).join(Query::scan(right.view()), {.on = {}})};
+  auto options = all_paths<QueryOptions>();
+  options.emplace_back();
+  for (auto const& each : options)
+    for (std::size_t q = 0; q < queries.size(); ++q) {
+      SCOPED_TRACE(std::string(to_string(each.path)) + ", query " + std::to_string(q));
+      auto const ran = testing::value_of(engine().run(queries[q], each));
+      auto const plan = testing::value_of(engine().explain(queries[q], each));
+      expect_same_places(plan, ran->plan());
+      ASSERT_EQ(plan.written.size(), 1U);
+      EXPECT_TRUE(plan.written[0].device.empty());
+    }
+}
+
 }  // namespace
 }  // namespace garuda::planned

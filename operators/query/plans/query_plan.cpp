@@ -64,21 +64,6 @@ Described describe(Bound const& query) {
 /// The name of a node whose rows another one gives, too.
 constexpr char const* kAgain = "again";
 
-Plan plan_of(Bound const& query, CommonSubtrees const& common, std::vector<bool>& is_shown) {
-  if (auto const subtree = common.find(query)) {
-    if (is_shown[*subtree]) return again(query);
-    is_shown[*subtree] = true;
-  }
-  auto plan = node_of(query);
-  if (auto const* const scan = std::get_if<BoundScan>(&query.operation))
-    plan.estimated_rows = static_cast<double>(scan->table.num_rows());
-  for (auto const& input : query.inputs) plan.inputs.push_back(plan_of(input, common, is_shown));
-  // Pruning and what names a result's columns make projections anew: they give the rows that they read.
-  if (std::holds_alternative<BoundProject>(query.operation) && !query.estimated_rows)
-    plan.estimated_rows = plan.inputs[0].estimated_rows;
-  return plan;
-}
-
 }  // namespace
 
 Plan node_of(Bound const& query) {
@@ -89,6 +74,10 @@ Plan node_of(Bound const& query) {
   plan.choices = std::move(text);
   plan.estimated_rows = query.estimated_rows.value_or(0);
   return plan;
+}
+
+void say_work(Plan& plan, Bound const& query) {
+  plan.details.emplace(plan.details.begin(), "work", describe(query).text);
 }
 
 void set_rows(Plan& plan, std::uint64_t rows, std::uint64_t ns) {
@@ -111,9 +100,21 @@ Plan again(Bound const& query) {
   return plan;
 }
 
-Plan plan_of(Bound const& query, CommonSubtrees const& common) {
-  std::vector<bool> is_shown(common.size());
-  return plan_of(query, common, is_shown);
+Plan plan_of_written(Bound const& query) {
+  auto plan = node_of(query);
+  plan.device.clear();
+  for (auto const& input : query.inputs) plan.inputs.push_back(plan_of_written(input));
+  return plan;
+}
+
+void set_expected_rows(Plan& plan, Bound const& query) {
+  if (auto const* const scan = std::get_if<BoundScan>(&query.operation))
+    plan.estimated_rows = static_cast<double>(scan->table.num_rows());
+  else if (query.estimated_rows)
+    plan.estimated_rows = *query.estimated_rows;
+  // Pruning and what names a result's columns make projections anew: they give the rows that they read.
+  else if (std::holds_alternative<BoundProject>(query.operation))
+    plan.estimated_rows = plan.inputs[0].estimated_rows;
 }
 
 void count_files(FilesRead const& files, contract::StatsSink& stats) {

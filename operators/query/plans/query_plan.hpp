@@ -6,18 +6,23 @@
 #include "garuda/plan.hpp"
 #include "operators/contract/stats_sink.hpp"
 #include "operators/query/bind.hpp"
-#include "operators/query/results/common_subtrees.hpp"
 
 namespace garuda::query {
 
 /// The plan of an operator of the host, without those of its inputs.
 Plan node_of(Bound const& query);
 
+/// Says the work of an operator in the plan that its own planner made.
+void say_work(Plan& plan, Bound const& query);
+
 /// The node of a subtree that is equal to one that runs before it, whose rows it has.
 Plan again(Bound const& query);
 
-/// The plan of a query that has not run. Requires: `common` has its subtrees.
-Plan plan_of(Bound const& query, CommonSubtrees const& common);
+/// The operators of a query as it is written, with neither places nor estimates.
+Plan plan_of_written(Bound const& query);
+
+/// Says how many rows an operator that has not run gives, about. Requires: the plan has its inputs.
+void set_expected_rows(Plan& plan, Bound const& query);
 
 /// Says what an operator has given, and the time that it took alone.
 void set_rows(Plan& plan, std::uint64_t rows, std::uint64_t ns);

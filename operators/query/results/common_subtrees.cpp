@@ -60,14 +60,13 @@ bool ends_pipeline(Bound const& query) {
          std::holds_alternative<BoundUnion>(operation);
 }
 
-/// Whether a query only picks columns of a table, which is no work.
+}  // namespace
+
 bool is_table(Bound const& query) {
   if (std::holds_alternative<BoundScan>(query.operation)) return true;
   auto const* const project = std::get_if<BoundProject>(&query.operation);
   return project != nullptr && project->only_picks() && is_table(query.inputs[0]);
 }
-
-}  // namespace
 
 bool are_equal(Bound const& a, Bound const& b) {
   if (a.operation.index() != b.operation.index() || a.inputs.size() != b.inputs.size()) return false;

@@ -13,6 +13,9 @@ namespace garuda::query {
 /// columns do not count.
 bool are_equal(Bound const& a, Bound const& b);
 
+/// Whether the rows of an operator are those of a table, perhaps with columns picked.
+bool is_table(Bound const& query);
+
 /// The subtrees of a query that stand in it more than once and whose rows are kept in memory anyway: operators that end
 /// a pipeline, and build sides of joins that are more than columns of a table. No expression has another value when it
 /// is computed again.

@@ -168,7 +168,7 @@ std::optional<std::string> DeviceQuery::refusal(Bound const& query) const {
     if (!resolved) return resolved.error().message();
     return reason_of(device::check_device_group_by(named, *resolved));
   }
-  return "the host sorts, numbers, cuts and appends rows";
+  return kWorkOfHost;
 }
 
 Result<HostRows> DeviceQuery::run(Bound const& query, RunOnHost const& run_on_host) {
@@ -196,19 +196,26 @@ device::RowsOptions DeviceQuery::rows_options() const {
   return {options_.control, &run_.recorder, options_.device_memory_limit_bytes, path_->draws_rows};
 }
 
-Plan DeviceQuery::plan_of(Bound const& query, std::uint64_t rows, std::vector<Plan> inputs) const {
-  auto plan = node_of(query);
+Plan DeviceQuery::node_of(Bound const& query) const {
+  auto plan = query::node_of(query);
   plan.path = path_->path;
   plan.device = device_.info->name;
   plan.driver = device_.info->driver;
   plan.on_device = true;
+  plan.reason = options_.picks_path() ? "its tables live on the device"
+                                      : fmt::format("path {} was asked for", to_string(options_.path));
+  return plan;
+}
+
+Plan DeviceQuery::plan_of(Bound const& query, std::uint64_t rows, std::vector<Plan> inputs) const {
+  auto plan = node_of(query);
   plan.inputs = std::move(inputs);
   set_rows(plan, rows, 0);
   return plan;
 }
 
 tl::unexpected<Error> DeviceQuery::unsettled(Bound const& query) {
-  auto const node = node_of(query);
+  auto const node = query::node_of(query);
   gave_up_ = fmt::format("a row has no value, or one that shaders do not compute: {} {}", node.operation, node.choices);
   return fail(ErrorCode::invalid_input, *gave_up_);
 }
@@ -385,6 +392,7 @@ Result<TableView> DeviceQuery::named_view(DeviceRows& rows) {
 
 Result<HeldRows> DeviceQuery::kept(QueryResult& result, Bound const& query, std::vector<Plan> inputs) {
   auto plan = result.plan();
+  say_work(plan, query);
   plan.inputs = std::move(inputs);
   auto const stats = result.stats();
   run_.recorder.absorb(stats);

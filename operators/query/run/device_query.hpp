@@ -42,6 +42,9 @@ struct HeldRows {
   Plan plan;
 };
 
+/// The reason why operators that no path has run on the host.
+inline constexpr char const* kWorkOfHost = "the host sorts, numbers, cuts and appends rows";
+
 /// Runs operators on one device. An operator whose inputs run on the host, too, has their rows uploaded.
 class DeviceQuery {
  public:
@@ -57,6 +60,9 @@ class DeviceQuery {
   /// The reason why an operator, whatever is below it, does not run on the device; nullopt: it does.
   std::optional<std::string> refusal(Bound const& query) const;
   bool computes(Bound const& query) const { return !refusal(query); }
+
+  /// The plan of an operator that computes() here, without those of its inputs.
+  Plan node_of(Bound const& query) const;
 
   /// Runs an operator that computes() here, and brings its rows down. Errors: those of the operators. Where gave_up()
   /// says why, the query has to run on the host instead.

@@ -60,15 +60,32 @@ Result<HostRows> WholeOperators::collected(QueryResult& result, std::vector<Host
   return with_plan(std::move(table), result.plan(), std::move(inputs), stats.total_ns, spilled_bytes());
 }
 
-Result<HostRows> WholeOperators::join(BoundJoin const& join, std::vector<HostRows> inputs) {
-  auto const left = inputs[0].table.view();
-  auto const right = inputs[1].table.view();
-  auto const spec = spec_of(join);
+JoinOptions WholeOperators::options_of(BoundJoin const& join) const {
   JoinOptions options{options_, options_.join_tuning};
   if (joins_on_host(join, options_)) {
     options.path = join::path_of_tables().path;
     options.device.reset();
   }
+  return options;
+}
+
+Result<Plan> WholeOperators::explain_join(BoundJoin const& join, TableView left, TableView right) {
+  auto const spec = spec_of(join);
+  GARUDA_TRY_ASSIGN(auto columns, resolve::resolve_join(left.schema(), right.schema(), spec));
+  return join::explain_hash_join({left, right, spec, std::move(columns), options_of(join), &devices_}, false);
+}
+
+Result<Plan> WholeOperators::explain_group_by(BoundGroupBy const& group_by, TableView table) {
+  auto const spec = spec_of(group_by);
+  GARUDA_TRY_ASSIGN(auto columns, resolve::resolve_group_by(table, spec));
+  return group_by::explain_group_by({table, spec, std::move(columns), group_by_options(), &devices_});
+}
+
+Result<HostRows> WholeOperators::join(BoundJoin const& join, std::vector<HostRows> inputs) {
+  auto const left = inputs[0].table.view();
+  auto const right = inputs[1].table.view();
+  auto const spec = spec_of(join);
+  auto options = options_of(join);
   if (limit_) return join_within(join, spec, std::move(options), std::move(inputs));
   GARUDA_TRY_ASSIGN(auto columns, resolve::resolve_join(left.schema(), right.schema(), spec));
   GARUDA_TRY_ASSIGN(auto result, join::hash_join({left, right, spec, std::move(columns), options, &devices_}));
@@ -114,7 +131,7 @@ Result<HostRows> WholeOperators::group_by(GroupBySpec const& spec, std::span<std
   auto const table = inputs[0].table.view();
   GARUDA_TRY_ASSIGN(auto columns, resolve::resolve_group_by(table, spec));
   columns.name_in_errors(names);
-  GroupByOptions const options{options_, options_.group_by_tuning};
+  auto const options = group_by_options();
   if (limit_) return group_within(table, spec, options, std::move(inputs));
   GARUDA_TRY_ASSIGN(auto result, group_by::group_by({table, spec, std::move(columns), options, &devices_}));
   return collected(*result, std::move(inputs));

@@ -41,10 +41,15 @@ class WholeOperators {
   /// Runs `body` as an operator of the host, whose node is `plan`, on the query's threads.
   Result<HostRows> run(Plan plan, std::vector<HostRows> inputs, std::function<Result<Table>()> const& body);
   Result<HostRows> join(BoundJoin const& join, std::vector<HostRows> inputs);
+  /// The plan of a join, and of a group-by, that does not run.
+  Result<Plan> explain_join(BoundJoin const& join, TableView left, TableView right);
+  Result<Plan> explain_group_by(BoundGroupBy const& group_by, TableView table);
   /// `names`: of the result's columns, as errors say them.
   Result<HostRows> group_by(GroupBySpec const& spec, std::span<std::string const> names, std::vector<HostRows> inputs);
 
  private:
+  JoinOptions options_of(BoundJoin const& join) const;
+  GroupByOptions group_by_options() const { return {options_, options_.group_by_tuning}; }
   Result<HostRows> collected(QueryResult& result, std::vector<HostRows> inputs);
   Result<HostRows> join_within(BoundJoin const& bound, JoinSpec const& spec, JoinOptions options,
                                std::vector<HostRows> inputs);
