@@ -196,5 +196,19 @@ TEST_F(PlannedQueries, PlansSayWhereOperatorsWillRun) {
     }
 }
 
+/// A join of tables is the same whether a query asks for it or a call.
+TEST_F(PlannedQueries, JoinsOfTablesArePlannedAsJoins) {
+  auto const left = table_of({"k", "v"}, {{1, 1, 2, 2, 3}, {5, 6, 7, 8, 9}});
+  auto const right = table_of({"k", "w"}, {{1, 2, 4}, {10, 20, 40}});
+  auto const query = Query::scan(left.view()).join(Query::scan(right.view()), {.on = {{column("k"), column("k")}}});
+  JoinSpec spec;
+  spec.on = {{"k", "k"}};
+  auto const plan = testing::value_of(engine().explain(query));
+  auto const of_join = testing::value_of(engine().explain_join(left.view(), right.view(), spec));
+  EXPECT_EQ(plan.choices, of_join.choices);
+  EXPECT_EQ(plan.path, of_join.path);
+  EXPECT_EQ(plan.candidates.size(), of_join.candidates.size());
+}
+
 }  // namespace
 }  // namespace garuda::planned

@@ -190,7 +190,7 @@ TEST_F(Queries, EqualitiesOfConditionsAreKeys) {
   EXPECT_EQ(of_nulls("is_not_distinct_from"), 1U);
   auto const plan = engine().explain(joined(JoinKind::inner, equal));
   ASSERT_TRUE(plan) << plan.error().describe();
-  EXPECT_EQ(plan->choices, "inner: customer = number");
+  EXPECT_EQ(plan->details.at(0), (std::pair<std::string, std::string>("work", "inner: customer = number")));
   // Types without a common one are no keys; pairs are told by a widened value.
   auto const floats = call("equal", {customer, cast(column("number"), typed(TypeId::float64))});
   EXPECT_EQ(rows_of(joined(JoinKind::inner, floats)).size(), 5U);

@@ -41,10 +41,12 @@ Manner Placements::manner_of(Bound const& query, bool as_table) const {
 }
 
 /// A join is a step of a pipeline on the path whose tables are built once and probed as often as wanted. A tuning is of
-/// the operator that takes both sides whole.
+/// the operator that takes both sides whole, which is also sooner where both are tables and nothing else follows.
 Manner Placements::manner_of_join(BoundJoin const& join, Bound const& query, bool as_table) const {
   if (join.pairs) return Manner::step;
   if (!takes(options_, join::path_of_tables()) || !(options_.join_tuning == JoinTuning{}) || join.keys.empty())
+    return Manner::whole;
+  if (as_table && options_.memory_limit_bytes == 0 && is_table(query.inputs[0]) && is_table(query.inputs[1]))
     return Manner::whole;
   if (!join.where) return Manner::step;
   auto const where = pair_expression(*join.where, query.inputs[0].schema, query.inputs[1].schema);
