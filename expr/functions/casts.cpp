@@ -1,6 +1,7 @@
 // Casts between numbers, decimals, booleans, dates and times.
 #include <charconv>
 #include <cmath>
+#include <cstring>
 #include <limits>
 #include <type_traits>
 
@@ -44,6 +45,14 @@ Outcome convert(From from, bool is_boolean, std::uint8_t bits, To& to) noexcept 
 
 void cast_machine_values(StepFrame const& frame) {
   auto const& step = frame.step;
+  if (step.result == Kind::float64 || (step.result == Kind::float32 && step.bits == 32)) {
+    // No value is beyond a float.
+    std::memset(frame.failed, 0, frame.count);
+    auto const& kernels = mask_kernels();
+    auto const* const from = frame.operand(0).values;
+    if (step.result == Kind::float64) return kernels.to_float64(step.operands, from, frame.count, frame.to<double>());
+    return kernels.to_float32(step.operands, from, frame.count, frame.to<float>());
+  }
   with_machine_kind(step.operands, [&]<class From>(From) {
     with_machine_kind(step.result, [&]<class To>(To) {
       map_partial<From, To>(

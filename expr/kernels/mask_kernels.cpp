@@ -130,6 +130,14 @@ std::uint32_t count_mask(std::uint8_t const* mask, std::size_t count) {
   return ones;
 }
 
+template <class Float>
+void to_float(Kind kind, void const* values, std::size_t count, Float* floats) {
+  with_machine_kind(kind, [&]<class Value>(Value) {
+    auto const* const from = static_cast<Value const*>(values);
+    for (std::size_t i = 0; i < count; ++i) floats[i] = static_cast<Float>(from[i]);
+  });
+}
+
 constexpr MaskKernels kKernels{count_range<std::uint32_t>,
                                count_range<std::uint64_t>,
                                mask_range<std::uint32_t>,
@@ -141,7 +149,9 @@ constexpr MaskKernels kKernels{count_range<std::uint32_t>,
                                or_masks,
                                and_both,
                                or_both,
-                               count_mask};
+                               count_mask,
+                               to_float<float>,
+                               to_float<double>};
 
 }  // namespace
 

@@ -1,4 +1,4 @@
-// Comparisons of the values of a block with each other, with one value, or with a range.
+// Comparisons of the values of a block with each other, with one value, or with a range, and values as floats.
 #pragma once
 
 #include <cstddef>
@@ -33,6 +33,9 @@ struct MaskKernels {
   void (*and_both)(std::uint8_t const* a, std::uint8_t const* b, std::size_t count, std::uint8_t* mask);
   void (*or_both)(std::uint8_t const* a, std::uint8_t const* b, std::size_t count, std::uint8_t* mask);
   std::uint32_t (*count_mask)(std::uint8_t const* mask, std::size_t count);
+  /// Rounds values of a machine kind to the nearest float32 or float64.
+  void (*to_float32)(Kind kind, void const* values, std::size_t count, float* floats);
+  void (*to_float64)(Kind kind, void const* values, std::size_t count, double* floats);
 };
 
 /// Kernels of a set of instructions that this machine has.

@@ -5,6 +5,7 @@
 #include <type_traits>
 
 #include "operators/cpu/group_by/column_values.hpp"
+#include "operators/cpu/group_by/sum_kernels.hpp"
 
 namespace garuda::cpu {
 namespace {
@@ -20,6 +21,30 @@ bool is_negative([[maybe_unused]] Sum value) {
     return false;
   else
     return value < 0;
+}
+
+/// Whether rows of one group lie side by side, none of them null.
+bool is_run(contract::AggregateInput const& input, RowsOfOne const& rows) noexcept {
+  return rows.count > 0 && rows.positions == nullptr && input.validity.empty();
+}
+
+template <class T>
+IntegerRuns<T> const& integer_runs() noexcept {
+  auto const& kernels = run_kernels();
+  if constexpr (std::is_same_v<T, std::int32_t>)
+    return kernels.int32;
+  else if constexpr (std::is_same_v<T, std::uint32_t>)
+    return kernels.uint32;
+  else if constexpr (std::is_same_v<T, std::int64_t>)
+    return kernels.int64;
+  else
+    return kernels.uint64;
+}
+
+/// The first value of a run.
+template <class T>
+std::byte const* run_values(contract::AggregateInput const& input, RowsOfOne const& rows) noexcept {
+  return reinterpret_cast<std::byte const*>(input.values.data()) + rows.first * sizeof(T);
 }
 
 void append_words(UInt128 value, std::uint32_t words, std::uint64_t* out) {
@@ -129,16 +154,31 @@ void ColumnAccumulator::add_extremes(contract::AggregateInput const& input, std:
   if ((request_.states & contract::kMaxState) != 0) find(states.maxima.data(), greater);
 }
 
+/// The sum of at most 2^31 integers of 32 or 64 bits.
+template <class T>
+Int128 total_of(contract::AggregateInput const& input, RowsOfOne const& rows) {
+  if (is_run(input, rows)) {
+    auto const sum = integer_runs<T>().sum(run_values<T>(input, rows), rows.count);
+    return static_cast<Int128>(UInt128{sum.high} << 64 | sum.low);
+  }
+  if constexpr (sizeof(T) == 4) {
+    SumOf<T> total = 0;
+    for_values_of_one<T>(input, rows, [&](T value) { total += static_cast<SumOf<T>>(value); });
+    return total;
+  } else {
+    Int128 total = 0;
+    for_values_of_one<T>(input, rows, [&](T value) { total += value; });
+    return total;
+  }
+}
+
 template <class T>
 void ColumnAccumulator::add_total(contract::AggregateInput const& input, RowsOfOne const& rows, std::uint32_t group) {
   using Sum = SumOf<T>;
   if constexpr (sizeof(T) <= 4) {
-    Sum total = 0;
-    for_values_of_one<T>(input, rows, [&](T value) { total += static_cast<Sum>(value); });
-    add_sum(total, group);
+    add_sum(static_cast<Sum>(total_of<T>(input, rows)), group);
   } else if constexpr (sizeof(T) == 8) {
-    Int128 total = 0;
-    for_values_of_one<T>(input, rows, [&](T value) { total += value; });
+    auto const total = total_of<T>(input, rows);
     // A signed low half stands for its two's complement value, as in write_sums.
     auto const low = static_cast<Sum>(total);
     if (auto const high = static_cast<std::int64_t>((total - low) >> 64); high != 0) carry(group, high);
@@ -160,15 +200,22 @@ void ColumnAccumulator::add_extremes_to_one(contract::AggregateInput const& inpu
                                             std::uint32_t group) {
   auto& states = std::get<OrderedStates<OrderedOf<T>>>(ordered_);
   if constexpr (std::is_integral_v<T>) {
-    // Integers are compared as they are: compilers vectorise the loop.
-    auto least = std::numeric_limits<T>::max();
-    auto greatest = std::numeric_limits<T>::min();
+    // Integers are compared as they are: in vectors where they lie side by side.
+    bool const is_side_by_side = is_run(input, rows);
     if ((request_.states & contract::kMinState) != 0) {
-      for_values_of_one<T>(input, rows, [&](T value) { least = std::min(least, value); });
+      auto least = std::numeric_limits<T>::max();
+      if (is_side_by_side)
+        least = integer_runs<T>().least(run_values<T>(input, rows), rows.count);
+      else
+        for_values_of_one<T>(input, rows, [&](T value) { least = std::min(least, value); });
       states.minima[group] = std::min(states.minima[group], ordered(least));
     }
     if ((request_.states & contract::kMaxState) != 0) {
-      for_values_of_one<T>(input, rows, [&](T value) { greatest = std::max(greatest, value); });
+      auto greatest = std::numeric_limits<T>::min();
+      if (is_side_by_side)
+        greatest = integer_runs<T>().greatest(run_values<T>(input, rows), rows.count);
+      else
+        for_values_of_one<T>(input, rows, [&](T value) { greatest = std::max(greatest, value); });
       states.maxima[group] = std::max(states.maxima[group], ordered(greatest));
     }
     return;

@@ -58,7 +58,8 @@ class LaneGroups {
     // Rows of a lane seldom come in another order than they stand: only then does a group's first row change.
     bool const is_behind = rows.first >= end_;
     end_ = std::max(end_, rows.first + rows.count);
-    MoreWords const more(rows.words.begin() + (rows.words.empty() ? 0 : 1), rows.words.end());
+    if (rows.words.empty()) return add_to_one(rows, heads);
+    MoreWords const more(rows.words.begin() + 1, rows.words.end());
     if (slots_ == nullptr) slots_ = std::make_unique<HashSlots<std::uint64_t>>(0, more.size());
     std::uint32_t groups[kStepRows];
     for (std::uint64_t first = 0; first < rows.count; first += kStepRows) {
@@ -126,14 +127,39 @@ class LaneGroups {
   }
 
  private:
+  /// Adds rows without keys, which have one group.
+  void add_to_one(contract::KeyedRows const& rows, std::vector<std::int64_t>& heads) {
+    if (rows.count == 0) return;
+    if (size() == 0) {
+      resize(1);
+      heads.push_back(0);
+    }
+    first_rows_[0] = std::min(first_rows_[0], rows.first);
+    rows_[0] += rows.count;
+    // Columns one after the other while their values are cached.
+    for (std::uint64_t first = 0; first < rows.count; first += kStepRows) {
+      RowsOfOne const step{first, std::min(kStepRows, rows.count - first)};
+      for (std::size_t c = 0; c < columns_.size(); ++c) add_to_one(rows.values[c], c, step, 0);
+      for (std::size_t c = 0; c < columns_.size(); ++c)
+        if (floats_[c]) floats_[c]->totals.add_to_one(rows.values[c], first, step.count, floats_[c]->words.data());
+    }
+  }
+
+  /// Adds rows of column `c` to a group, but for its floats.
+  void add_to_one(contract::AggregateInput const& input, std::size_t c, RowsOfOne const& rows, std::uint32_t group) {
+    columns_[c].add_to_one(input, rows, group);
+    if (input.validity.empty()) return;
+    nulls_[c].resize(size());
+    std::uint64_t values = 0;
+    for_valid_rows_of_one(input, rows, [&](std::uint64_t) { ++values; });
+    nulls_[c][group] += rows.count - values;
+  }
+
   void find(contract::KeyedRows const& rows, MoreWords const& more, std::uint64_t first, std::span<std::uint32_t> found,
             std::vector<std::int64_t>& heads) {
     auto next = static_cast<std::uint32_t>(size());
-    if (rows.words.empty())
-      std::ranges::fill(found, 0U);
-    else
-      slots_->find(rows.words[0] + first, more, first, found.size(), found.data());
-    auto const groups = rows.words.empty() ? std::uint64_t{1} : slots_->keys().size();
+    slots_->find(rows.words[0] + first, more, first, found.size(), found.data());
+    auto const groups = slots_->keys().size();
     if (groups == next) return;
     resize(groups);
     for (std::size_t i = 0; i < found.size() && next < groups; ++i) {
@@ -171,15 +197,7 @@ class LaneGroups {
       if (begin == ends[group]) continue;
       RowsOfOne const own{first, ends[group] - begin, size() > 1 ? positions + begin : nullptr};
       rows_[group] += own.count;
-      for (std::size_t c = 0; c < columns_.size(); ++c) {
-        auto const& input = rows.values[c];
-        columns_[c].add_to_one(input, own, group);
-        if (input.validity.empty()) continue;
-        nulls_[c].resize(size());
-        std::uint64_t values = 0;
-        for_valid_rows_of_one(input, own, [&](std::uint64_t) { ++values; });
-        nulls_[c][group] += own.count - values;
-      }
+      for (std::size_t c = 0; c < columns_.size(); ++c) add_to_one(rows.values[c], c, own, group);
     }
     for (std::size_t c = 0; c < columns_.size(); ++c) {
       if (!floats_[c]) continue;

@@ -1,8 +1,11 @@
-// Sums in vectors of four words, and loops over floats, which the compiler makes of the instructions of each set
-// (GARUDA_KERNELS).
+// Sums in vectors of four words, and loops over floats and values side by side, which the compiler makes of the
+// instructions of each set (GARUDA_KERNELS).
 #include "operators/cpu/group_by/sum_kernels.hpp"
 
 #include <cstring>
+#include <type_traits>
+
+#include "core/numbers/wide_integer.hpp"
 
 namespace garuda::cpu {
 namespace {
@@ -72,11 +75,14 @@ void add_sum_rows(void const* const* columns, std::uint32_t const* groups, std::
 constexpr SumKernels kSumKernels{add_sum_rows<3>, add_sum_rows<4>};
 
 template <class Value>
-Value float_at(void const* values, std::size_t i) noexcept {
+Value value_at(void const* values, std::size_t i) noexcept {
   Value value;
   std::memcpy(&value, static_cast<char const*>(values) + i * sizeof(Value), sizeof(Value));
   return value;
 }
+
+template <class Float>
+using BitsOf = std::conditional_t<sizeof(Float) == 4, std::uint32_t, std::uint64_t>;
 
 /// Bits: signed, of the floats' width.
 template <class Bits>
@@ -85,7 +91,7 @@ void magnitudes(void const* floats, std::size_t count, Magnitudes* seen) {
   Bits least = kMagnitude;
   Bits largest = 0;
   for (std::size_t i = 0; i < count; ++i) {
-    auto const magnitude = static_cast<Bits>(float_at<Bits>(floats, i) & kMagnitude);
+    auto const magnitude = static_cast<Bits>(value_at<Bits>(floats, i) & kMagnitude);
     auto const below = static_cast<Bits>((magnitude - 1) & kMagnitude);  // of 0 the greatest
     least = below < least ? below : least;
     largest = magnitude > largest ? magnitude : largest;
@@ -112,7 +118,7 @@ void split_floats(void const* floats, std::size_t count, FloatSplit split, std::
   auto const zero_lower = bits_of(split.lower_carrier);
   auto const low_offset = zero_lower + (kBias << low_bits);
   for (std::size_t i = 0; i < count; ++i) {
-    auto const value = static_cast<double>(float_at<Float>(floats, i));
+    auto const value = static_cast<double>(value_at<Float>(floats, i));
     double const upper = value + split.upper_carrier;
     double const rest = value - (upper - split.upper_carrier);
     auto const biased = bits_of(upper) - zero_upper;
@@ -124,19 +130,28 @@ void split_floats(void const* floats, std::size_t count, FloatSplit split, std::
   }
 }
 
+/// A float between -2^63 and 2^63 as an integer, of which it loses what is behind the point; 0 for others. The bound is
+/// one of bits: a comparison of floats would be a branch that keeps the loop from vectors.
+template <class Float>
+std::int64_t integer_of(Float value) noexcept {
+  using Bits = BitsOf<Float>;
+  constexpr auto kMagnitude = static_cast<Bits>(~std::uint64_t{0} >> (65 - 8 * sizeof(Bits)));
+  constexpr auto kBound = sizeof(Float) == 4 ? Bits{0x5F00'0000} : static_cast<Bits>(0x43E0'0000'0000'0000);
+  Bits bits = 0;
+  std::memcpy(&bits, &value, sizeof(bits));
+  bits &= static_cast<Bits>(-static_cast<Bits>((bits & kMagnitude) < kBound ? 1 : 0));
+  Float inside = 0;
+  std::memcpy(&inside, &bits, sizeof(bits));
+  return static_cast<std::int64_t>(inside);
+}
+
 template <class Float>
 bool to_integers(void const* floats, std::size_t count, std::int64_t* integers) {
-  constexpr auto kLeast = static_cast<Float>(-0x1p63);
-  constexpr auto kMost =
-      sizeof(Float) == 4 ? static_cast<Float>(0x1.fffffep62) : static_cast<Float>(0x1.fffffffffffffp62);
   std::int64_t others = 0;
   for (std::size_t i = 0; i < count; ++i) {
-    auto const value = float_at<Float>(floats, i);
-    // A value out of range, or NaN, becomes a number that it is not equal to.
-    auto const above = value > kLeast ? value : kLeast;
-    auto const integer = static_cast<std::int64_t>(above < kMost ? above : kMost);
-    integers[i] = integer;
-    others += static_cast<Float>(integer) != value ? 1 : 0;
+    auto const value = value_at<Float>(floats, i);
+    integers[i] = integer_of(value);
+    others += static_cast<Float>(integers[i]) != value ? 1 : 0;
   }
   return others == 0;
 }
@@ -144,10 +159,83 @@ bool to_integers(void const* floats, std::size_t count, std::int64_t* integers) 
 constexpr FloatKernels kFloatKernels{magnitudes<std::int32_t>, magnitudes<std::int64_t>, split_floats<float>,
                                      split_floats<double>,     to_integers<float>,       to_integers<double>};
 
+constexpr std::uint64_t kSignBit = std::uint64_t{1} << 63;
+
+/// The sum of unsigned words whose halves were added up apart, less `count` times `offset`.
+RunSum sum_of(std::uint64_t low_halves, std::uint64_t high_halves, std::size_t count, std::uint64_t offset) noexcept {
+  auto const sum = UInt128{low_halves} + (UInt128{high_halves} << 32) - UInt128{count} * offset;
+  return {static_cast<std::uint64_t>(sum), static_cast<std::uint64_t>(sum >> 64)};
+}
+
+template <class T>
+RunSum sum(void const* values, std::size_t count) {
+  if constexpr (sizeof(T) == 4) {
+    std::int64_t total = 0;
+    for (std::size_t i = 0; i < count; ++i) total += value_at<T>(values, i);
+    return {static_cast<std::uint64_t>(total), static_cast<std::uint64_t>(total >> 63)};
+  } else {
+    // Signed words are added as their distance from the least one.
+    constexpr auto kOffset = static_cast<T>(~T{0}) < 0 ? kSignBit : 0;
+    std::uint64_t low = 0;
+    std::uint64_t high = 0;
+    for (std::size_t i = 0; i < count; ++i) {
+      auto const word = static_cast<std::uint64_t>(value_at<T>(values, i)) ^ kOffset;
+      low += word & 0xFFFF'FFFF;
+      high += word >> 32;
+    }
+    return sum_of(low, high, count, kOffset);
+  }
+}
+
+template <class T>
+T least(void const* values, std::size_t count) {
+  auto found = value_at<T>(values, 0);
+  for (std::size_t i = 0; i < count; ++i) {
+    auto const value = value_at<T>(values, i);
+    found = value < found ? value : found;
+  }
+  return found;
+}
+
+template <class T>
+T greatest(void const* values, std::size_t count) {
+  auto found = value_at<T>(values, 0);
+  for (std::size_t i = 0; i < count; ++i) {
+    auto const value = value_at<T>(values, i);
+    found = found < value ? value : found;
+  }
+  return found;
+}
+
+template <class Float>
+bool sum_integers(void const* floats, std::size_t count, RunSum* total) {
+  std::int64_t others = 0;
+  std::uint64_t low = 0;
+  std::uint64_t high = 0;
+  for (std::size_t i = 0; i < count; ++i) {
+    auto const value = value_at<Float>(floats, i);
+    auto const integer = integer_of(value);
+    others += static_cast<Float>(integer) != value ? 1 : 0;
+    auto const word = static_cast<std::uint64_t>(integer) ^ kSignBit;
+    low += word & 0xFFFF'FFFF;
+    high += word >> 32;
+  }
+  *total = sum_of(low, high, count, kSignBit);
+  return others == 0;
+}
+
+template <class T>
+constexpr IntegerRuns<T> kIntegerRuns{sum<T>, least<T>, greatest<T>};
+
+constexpr RunKernels kRunKernels{kIntegerRuns<std::int32_t>,  kIntegerRuns<std::uint32_t>, kIntegerRuns<std::int64_t>,
+                                 kIntegerRuns<std::uint64_t>, sum_integers<float>,         sum_integers<double>};
+
 }  // namespace
 
 GARUDA_KERNELS(FloatKernels, float_kernels, kFloatKernels)
 
 GARUDA_KERNELS(SumKernels, sum_kernels, kSumKernels)
+
+GARUDA_KERNELS(RunKernels, run_kernels, kRunKernels)
 
 }  // namespace garuda::cpu

@@ -1,5 +1,5 @@
-// Words that the rows of a table add to their groups, row by row, and floats made such words, for each set of
-// instructions.
+// Words that the rows of a table add to their groups, row by row, floats made such words, and sums and extremes of
+// values that lie side by side and belong to one group, for each set of instructions.
 #pragma once
 
 #include <cstddef>
@@ -55,5 +55,37 @@ struct SumKernels {
 
 /// Kernels of a set of instructions that this machine has.
 SumKernels const& sum_kernels(InstructionSet set = best_instruction_set()) noexcept;
+
+/// Most values of one call, such that no sum leaves its words.
+inline constexpr std::size_t kMostRunValues = std::size_t{1} << 31;
+
+/// A sum of 128 bits in two's complement.
+struct RunSum {
+  std::uint64_t low = 0;
+  std::uint64_t high = 0;
+};
+
+/// Kernels of integers of type T.
+template <class T>
+struct IntegerRuns {
+  RunSum (*sum)(void const* values, std::size_t count);
+  /// The least and the greatest value. Requires: there is one.
+  T (*least)(void const* values, std::size_t count);
+  T (*greatest)(void const* values, std::size_t count);
+};
+
+/// Kernels of one instruction set; they differ in speed only. At most kMostRunValues values, which need not be aligned.
+struct RunKernels {
+  IntegerRuns<std::int32_t> int32;
+  IntegerRuns<std::uint32_t> uint32;
+  IntegerRuns<std::int64_t> int64;
+  IntegerRuns<std::uint64_t> uint64;
+  /// The sum of floats that are integers between -2^63 and 2^63. False: not all of them are, and the sum is any.
+  bool (*sum_integers_32)(void const* floats, std::size_t count, RunSum* sum);
+  bool (*sum_integers_64)(void const* floats, std::size_t count, RunSum* sum);
+};
+
+/// Kernels of a set of instructions that this machine has.
+RunKernels const& run_kernels(InstructionSet set = best_instruction_set()) noexcept;
 
 }  // namespace garuda::cpu

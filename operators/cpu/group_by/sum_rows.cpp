@@ -10,6 +10,7 @@
 #include "core/look_ahead.hpp"
 #include "core/numbers/wide_integer.hpp"
 #include "operators/cpu/group_by/column_values.hpp"
+#include "operators/cpu/group_by/sum_kernels.hpp"
 
 namespace garuda::cpu {
 namespace {
@@ -189,6 +190,17 @@ void FloatTotals::add(contract::AggregateInput const& input, std::uint64_t first
 
 void FloatTotals::add_to_one(contract::AggregateInput const& input, std::uint64_t first, std::size_t count,
                              std::uint64_t* sums) {
+  if (fixed_.is_integral && input.validity.empty()) {
+    auto const& kernels = run_kernels();
+    bool const is_narrow = kind_ == contract::ValueKind::float32;
+    auto const* const values =
+        reinterpret_cast<std::byte const*>(input.values.data()) + first * (is_narrow ? sizeof(float) : sizeof(double));
+    RunSum sum;
+    are_integers_ =
+        (is_narrow ? kernels.sum_integers_32 : kernels.sum_integers_64)(values, count, &sum) && are_integers_;
+    add_words(sums, sum.low, sum.high);
+    return;
+  }
   UInt128 total = 0;
   for_integers(input, first, count,
                [&](std::size_t begin, std::size_t some, std::uint64_t const* low, std::uint64_t const* high) {
