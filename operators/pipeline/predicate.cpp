@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstring>
 #include <optional>
 #include <utility>
 
@@ -56,6 +57,30 @@ Result<std::vector<expr::Expression>> without_ranges(std::vector<expr::Expressio
   return merged;
 }
 
+constexpr std::size_t kRowsAtOnce = 8;
+
+/// The places of the ones of a byte, the least one first, and their number.
+struct Places {
+  std::array<std::uint16_t, kRowsAtOnce> of_ones{};  ///< those behind them are any
+  std::uint8_t count = 0;
+};
+
+constexpr std::array<Places, 256> places_of_bytes() {
+  std::array<Places, 256> all{};
+  for (std::size_t byte = 0; byte < all.size(); ++byte)
+    for (std::size_t bit = 0; bit < kRowsAtOnce; ++bit)
+      if ((byte >> bit & 1) != 0) all[byte].of_ones[all[byte].count++] = static_cast<std::uint16_t>(bit);
+  return all;
+}
+
+constexpr auto kPlaces = places_of_bytes();
+
+/// The lowest bits of eight bytes, which are 0 or 1, as the bits of one.
+std::uint8_t bits_of(std::uint64_t bytes) noexcept {
+  // Each byte's bit comes to a place of its own in the highest byte, and none of the products meet.
+  return static_cast<std::uint8_t>(bytes * 0x0102'0408'1020'4080 >> 56);
+}
+
 }  // namespace
 
 /// Rows of a block that the conjuncts so far leave, by their place in it.
@@ -63,37 +88,42 @@ struct Predicate::Block {
   std::uint64_t begin = 0;
   std::size_t count = 0;
   std::size_t left = 0;
-  std::array<std::uint16_t, expr::kVectorRows> rows;
+  std::array<std::uint16_t, expr::kVectorRows> rows;  ///< those behind `left` are any
 
   bool is_whole() const noexcept { return left == count; }
 
   /// Keeps rows whose value is true. `values`: of all rows of the block, or of those that are left.
   void keep(expr::Vector const& values, bool are_of_all) {
+    if (is_whole() && !values.is_constant) return keep_whole(values.as<std::byte>());
     auto const* const passes = values.as<std::uint8_t>();
     auto const stride = values.stride();
+    bool const by_row = are_of_all && !is_whole();
     std::size_t kept = 0;
     // The place behind the last row is written always, and kept where the row passes.
-    auto const keep_whole = [&](std::size_t first, std::size_t end) {
-      for (auto i = first; i < end; ++i) {
-        rows[kept] = static_cast<std::uint16_t>(i);
-        kept += passes[i * stride];
-      }
-    };
-    if (is_whole() && !values.is_constant) {
-      // Where few rows pass, most are told by the eight.
-      constexpr std::size_t kAtOnce = sizeof(std::uint64_t);
-      std::size_t i = 0;
-      for (; i + kAtOnce <= count; i += kAtOnce)
-        if (load<std::uint64_t>(values.as<std::byte>() + i, 0) != 0) keep_whole(i, i + kAtOnce);
-      keep_whole(i, count);
-    } else if (is_whole())
-      keep_whole(0, count);
-    else
-      for (std::size_t i = 0; i < left; ++i) {
-        auto const row = rows[i];
-        rows[kept] = row;
-        kept += passes[(are_of_all ? row : i) * stride];
-      }
+    for (std::size_t i = 0; i < left; ++i) {
+      auto const row = is_whole() ? static_cast<std::uint16_t>(i) : rows[i];
+      rows[kept] = row;
+      kept += passes[(by_row ? row : i) * stride];
+    }
+    left = kept;
+  }
+
+ private:
+  /// Keeps rows of a whole block, eight at a time: whether a row passes decides no branch.
+  void keep_whole(std::byte const* passes) {
+    std::size_t kept = 0;
+    std::size_t i = 0;
+    for (; i + kRowsAtOnce <= count; i += kRowsAtOnce) {
+      auto const& places = kPlaces[bits_of(load<std::uint64_t>(passes + i, 0))];
+      auto found = places.of_ones;
+      for (auto& row : found) row = static_cast<std::uint16_t>(row + i);
+      std::memcpy(rows.data() + kept, found.data(), sizeof(found));
+      kept += places.count;
+    }
+    for (; i < count; ++i) {
+      rows[kept] = static_cast<std::uint16_t>(i);
+      kept += std::to_integer<std::size_t>(passes[i]);
+    }
     left = kept;
   }
 };
