@@ -21,7 +21,7 @@ constexpr std::uint64_t kNullWord = std::uint64_t{1} << 62;
 constexpr std::uint64_t kNullBytes = std::uint64_t{1} << 63;
 constexpr std::uint64_t kLongBytes = std::uint64_t{1} << 62;
 constexpr std::size_t kShortBytes = kInlineViewBytes;
-/// Marks in the word of short bytes, in place of their length, which is less.
+/// Marks in the one word of a value, in place of the length of a short one, which is less.
 constexpr std::uint64_t kNullInOneWord = std::uint64_t{0xFF} << 56;
 constexpr std::uint64_t kLongInOneWord = std::uint64_t{0x80} << 56;
 
@@ -66,13 +66,13 @@ void GrowingDictionary::flush() {
 
 bool StableWords::can_write(DataType const& type) noexcept { return has_bytes(type) || has_codes(type); }
 
-StableWords::StableWords(std::span<DataType const> types, std::uint64_t short_columns) : long_values_(types.size()) {
+StableWords::StableWords(std::span<DataType const> types, std::uint64_t one_word_columns) : long_values_(types.size()) {
   GARUDA_EXPECTS(types.size() <= kMostColumns);
   for (std::size_t k = 0; k < types.size(); ++k) {
     auto const& type = types[k];
     GARUDA_EXPECTS(can_write(type));
-    bool const is_short = has_bytes(type) && ((short_columns >> k) & 1) != 0;
-    places_.push_back({num_words_, is_short ? 1 : words_of(type)});
+    bool const has_one_word = has_bytes(type) && ((one_word_columns >> k) & 1) != 0;
+    places_.push_back({num_words_, has_one_word ? 1 : words_of(type)});
     num_words_ += places_.back().count;
     has_null_word_ = has_null_word_ || !has_room_for_nulls(type);
   }
@@ -82,20 +82,23 @@ StableWords::StableWords(std::span<DataType const> types, std::uint64_t short_co
   pointers_.resize(num_words_);
 }
 
-std::uint64_t StableWords::short_columns_of(TableView table, std::span<std::size_t const> columns) {
-  std::uint64_t short_columns = 0;
+std::uint64_t StableWords::one_word_columns_of(TableView table, std::span<std::size_t const> columns) {
+  // Numbering a value takes about so many times as long as writing a second word for each.
+  constexpr std::int64_t kValuesForOne = 8;
+  std::uint64_t one_word_columns = 0;
   for (std::size_t k = 0; k < columns.size(); ++k) {
     auto const& type = table.schema()[columns[k]].type;
     if (!has_bytes(type)) continue;
-    std::size_t longest = 0;
+    std::int64_t numbered = 0;  // which two words would hold
     for (std::size_t b = 0; b < table.num_batches(); ++b) {
       auto const& array = table.batch(b).columns[columns[k]];
-      for_each_bytes(array, type, 0, array.length,
-                     [&](std::int64_t, std::string_view value) { longest = std::max(longest, value.size()); });
+      for_each_bytes(array, type, 0, array.length, [&](std::int64_t, std::string_view value) {
+        numbered += value.size() > kOneWordBytes && value.size() <= kShortBytes ? 1 : 0;
+      });
     }
-    if (longest <= kOneWordBytes) short_columns |= std::uint64_t{1} << k;
+    if (numbered <= table.num_rows() / kValuesForOne) one_word_columns |= std::uint64_t{1} << k;
   }
-  return short_columns;
+  return one_word_columns;
 }
 
 Result<void> StableWords::write(TableView table, std::span<std::size_t const> columns) {
@@ -110,7 +113,7 @@ Result<void> StableWords::write(TableView table, std::span<std::size_t const> co
       std::uint64_t first_row = 0;
       for (auto const& array : column.arrays) {
         if (places_[k].count == 1)
-          write_short_bytes(array, type, k, first_row);
+          write_one_word(array, type, k, first_row);
         else if (is_view(type))
           write_views(array, k, first_row);
         else
@@ -131,9 +134,9 @@ Result<void> StableWords::write(TableView table, std::span<std::size_t const> co
   return {};
 }
 
-/// One word a value, with its length in the highest byte.
-void StableWords::write_short_bytes(ArrayView const& array, DataType const& type, std::size_t column,
-                                    std::uint64_t first_row) {
+/// One word a value: its bytes, with their length in the highest one, or its number.
+void StableWords::write_one_word(ArrayView const& array, DataType const& type, std::size_t column,
+                                 std::uint64_t first_row) {
   auto* const words = word(places_[column].first) + first_row;
   auto& long_values = long_values_[column];
   if (is_view(type) && array.validity == nullptr) {

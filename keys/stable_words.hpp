@@ -41,13 +41,14 @@ class StableWords {
 
   static constexpr std::size_t kMostColumns = 64;  ///< of keys: each has a bit for its null
 
-  /// `types`: of the key columns; strings and binary may come in other forms. `short_columns`: a bit for each of these
-  /// whose values mostly have at most kOneWordBytes bytes. Requires: 1 to kMostColumns, can_write of all.
-  explicit StableWords(std::span<DataType const> types, std::uint64_t short_columns = 0);
+  /// `types`: of the key columns; strings and binary may come in other forms. `one_word_columns`: a bit for each of
+  /// these whose values are to have one word, which is for the best where few have more than kOneWordBytes bytes that
+  /// two words would hold. Requires: 1 to kMostColumns, can_write of all.
+  explicit StableWords(std::span<DataType const> types, std::uint64_t one_word_columns = 0);
 
   static constexpr std::size_t kOneWordBytes = 7;
-  /// The columns of strings and binary in which no value is longer, a bit each.
-  static std::uint64_t short_columns_of(TableView table, std::span<std::size_t const> columns);
+  /// The columns of strings and binary for which one word is for the best, a bit each.
+  static std::uint64_t one_word_columns_of(TableView table, std::span<std::size_t const> columns);
 
   /// Writes the words of all rows of a table, whose key columns are at `columns`. The table's strings need not outlive
   /// the call. Errors: those of open_key_column.
@@ -64,7 +65,7 @@ class StableWords {
   };
 
   void write_bytes(ArrayView const& array, DataType const& type, std::size_t column, std::uint64_t first_row);
-  void write_short_bytes(ArrayView const& array, DataType const& type, std::size_t column, std::uint64_t first_row);
+  void write_one_word(ArrayView const& array, DataType const& type, std::size_t column, std::uint64_t first_row);
   void write_views(ArrayView const& array, std::size_t column, std::uint64_t first_row);
   void write_codes(RowBlock const& block, AttributeReader const& reader, std::size_t column);
   std::uint64_t* word(std::size_t i) noexcept { return words_[i].data(); }

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <limits>
 #include <span>
 #include <string_view>
@@ -13,6 +14,24 @@ namespace garuda::keys {
 
 /// Stands in the null slots of codes: they number at most 2^32 - 1 distinct values.
 inline constexpr std::uint32_t kNullCode = std::numeric_limits<std::uint32_t>::max();
+
+/// Whether values have the same bytes. Of 16 bytes and more, which words that overlap cover, none is compared by a
+/// call.
+inline bool are_same_bytes(std::string_view a, std::string_view b) noexcept {
+  constexpr std::size_t kAtOnce = 2 * sizeof(std::uint64_t);
+  auto const size = a.size();
+  if (size != b.size()) return false;
+  if (size < kAtOnce || size > 8 * kAtOnce) return a == b;
+  auto const differ = [&](std::size_t at) {
+    std::uint64_t words[4];
+    std::memcpy(words, a.data() + at, kAtOnce);
+    std::memcpy(words + 2, b.data() + at, kAtOnce);
+    return (words[0] ^ words[2]) | (words[1] ^ words[3]);
+  };
+  auto difference = differ(size - kAtOnce);
+  for (std::size_t at = 0; at + kAtOnce < size; at += kAtOnce) difference |= differ(at);
+  return difference == 0;
+}
 
 /// Numbers distinct values from 0. Values of one hash are told apart by their bytes. Throws std::bad_alloc.
 class ValueTable {
@@ -67,7 +86,8 @@ class ValueTable {
   std::uint32_t code_of(Value const& value, Keep const& keep) {
     auto at = place_of(value.hash);
     for (; slots_[at].code != kNullCode; at = place_of(at + 1))
-      if (slots_[at].hash == value.hash && values_[slots_[at].code].bytes == value.bytes) return slots_[at].code;
+      if (slots_[at].hash == value.hash && are_same_bytes(values_[slots_[at].code].bytes, value.bytes))
+        return slots_[at].code;
     auto const code = static_cast<std::uint32_t>(values_.size());
     values_.push_back({value.hash, keep()});
     slots_[at] = {value.hash, code};

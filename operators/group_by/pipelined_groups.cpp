@@ -107,20 +107,20 @@ Result<bool> PipelinedGroups::start(std::span<TableView const> samples) {
 Result<bool> PipelinedGroups::pays(std::span<TableView const> samples, std::uint64_t num_rows) {
   if (columns_.keys.empty()) return true;
   keys::StableWords words(key_types());
-  auto short_columns = ~std::uint64_t{0};
+  one_word_columns_ = ~std::uint64_t{0};
   std::uint64_t rows = 0;
   std::uint64_t of_places = 0;  // keys of each place, added up
   std::unordered_set<std::uint64_t> all;
   for (auto const& sample : samples) {
     GARUDA_TRY(words.write(sample, columns_.keys));
-    short_columns &= keys::StableWords::short_columns_of(sample, columns_.keys);
+    one_word_columns_ &= keys::StableWords::one_word_columns_of(sample, columns_.keys);
     auto const count = static_cast<std::uint64_t>(sample.num_rows());
     std::unordered_set<std::uint64_t> found(words.words()[0], words.words()[0] + count);
     rows += count;
     of_places += found.size();
     all.merge(found);
   }
-  for (auto& lane : lanes_) lane.words.emplace(key_types(), short_columns);
+  for (auto& lane : lanes_) lane.words.emplace(key_types(), one_word_columns_);
   bool const come_again = all.size() <= of_places / 4 * 3 && all.size() <= num_rows / kFewestRowsPerGroup;
   return come_again || all.size() <= std::max(rows / kFewestRowsPerGroup, std::min(rows / 2, kFewGroups));
 }
@@ -178,7 +178,7 @@ Result<std::optional<contract::MergedGroups>> PipelinedGroups::merge(TableView h
   if (columns_.keys.empty()) return groups_->merge({});
   std::vector<DataType> types;
   for (auto const& field : heads.schema()) types.push_back(field.type);
-  keys::StableWords words(types);
+  keys::StableWords words(types, one_word_columns_);
   GARUDA_TRY(words.write(heads, key_positions()));
   return groups_->merge(words.words());
 }

@@ -83,6 +83,7 @@ class PipelinedGroups {
   Control const& control_;
   resolve::ResolvedGroupBy columns_;
   std::unique_ptr<contract::GrowingGroups> groups_;
+  std::uint64_t one_word_columns_ = 0;  ///< of keys, as keys::StableWords has them
   std::vector<Lane> lanes_;
 };
 
