@@ -53,12 +53,15 @@ class ShapeScan {
   void add(std::string_view value, char const* end) noexcept {
     shortest_ = std::min(shortest_, value.size());
     longest_ = std::max(longest_, value.size());
-    for (std::size_t s = 0; s < kSteps; ++s) {
-      auto const here = padded_bytes(value, s, end);
-      auto const low = here | absent_bytes(value.size(), s);
-      least_[s] = low < least_[s] ? low : least_[s];
-      greatest_[s] = here > greatest_[s] ? here : greatest_[s];
-    }
+    for (std::size_t s = 0; s < kSteps; ++s) add_step(padded_bytes(value, s, end), value.size(), s);
+  }
+
+  /// Adds a value that stands in its view.
+  void add(ValueView const& view) noexcept {
+    auto const size = static_cast<std::size_t>(view.length);
+    shortest_ = std::min(shortest_, size);
+    longest_ = std::max(longest_, size);
+    add_step(padded_bytes(view), size, 0);
   }
 
   /// Adds `count` values of `size` bytes each, one behind the other. Requires: size <= kBytes.
@@ -92,6 +95,13 @@ class ShapeScan {
   ShapeScan() { std::memset(least_, 0xFF, sizeof(least_)); }
 
  private:
+  /// Adds the bytes from 16 × step on of a value of `size` bytes, zeros behind it.
+  void add_step(PaddedBytes bytes, std::size_t size, std::size_t step) noexcept {
+    auto const low = bytes | absent_bytes(size, step);
+    least_[step] = low < least_[step] ? low : least_[step];
+    greatest_[step] = bytes > greatest_[step] ? bytes : greatest_[step];
+  }
+
   static constexpr std::size_t kBytes = kSteps * kStepBytes;
   std::size_t shortest_ = kMostCodedBytes;
   std::size_t longest_ = 0;
@@ -133,6 +143,15 @@ std::optional<EvenValues> even_values(ArrayView const& array, DataType const& ty
 template <std::size_t kSteps>
 ShapeScan<kSteps> scan_block(ArrayView const& array, DataType const& type, std::int64_t begin, std::int64_t length) {
   ShapeScan<kSteps> scan;
+  if (is_view(type) && array.validity == nullptr) {
+    auto const* const views = static_cast<ValueView const*>(array.values) + array.offset + begin;
+    for (std::int64_t i = 0; i < length; ++i)
+      if (views[i].length <= kInlineViewBytes)
+        scan.add(views[i]);
+      else
+        scan.add(variable_value<ValueLayout::views>(array, array.offset + begin + i), nullptr);
+    return scan;
+  }
   for_each_bytes(array, type, begin, length,
                  [&, end = end_of_bytes(array, type)](std::int64_t, std::string_view value) { scan.add(value, end); });
   return scan;
@@ -295,7 +314,17 @@ void ByteCoding::read_others(ArrayView const& array, DataType const& type, std::
 
 bool ByteCoding::read_by_kernel(ArrayView const& array, DataType const& type, std::int64_t begin, std::int64_t length,
                                 std::uint64_t* codes) const {
-  if (!sums_ || array.validity != nullptr || !is_variable_width(type) || length == 0) return false;
+  if (!sums_ || array.validity != nullptr || length == 0) return false;
+  auto const& kernels = byte_kernels();
+  if (is_view(type)) {
+    if (kernels.of_views == nullptr) return false;
+    auto const* const views = static_cast<ValueView const*>(array.values) + array.offset + begin;
+    auto const* const list = static_cast<ViewBuffers const*>(array.offsets);
+    kernels.of_views({views, list == nullptr ? nullptr : list->buffers, static_cast<std::size_t>(length)}, *sums_,
+                     codes);
+    return true;
+  }
+  if (!is_variable_width(type)) return false;
   auto const write = [&]<class Offset>(WriteByteCodes kernel, Offset const* offsets) {
     if (kernel == nullptr) return false;
     auto const* const values = static_cast<std::uint8_t const*>(array.values);
@@ -304,7 +333,6 @@ bool ByteCoding::read_by_kernel(ArrayView const& array, DataType const& type, st
            *sums_, codes);
     return true;
   };
-  auto const& kernels = byte_kernels();
   return has_large_offsets(type) ? write(kernels.of_offsets_64, static_cast<std::int64_t const*>(array.offsets))
                                  : write(kernels.of_offsets_32, static_cast<std::int32_t const*>(array.offsets));
 }

@@ -50,8 +50,19 @@ alignas(16) constexpr std::uint8_t kPresentBytes[2 * kSummedBytes] = {255, 255, 
 
 inline __m128i load_bytes(void const* from) noexcept { return _mm_loadu_si128(static_cast<__m128i const*>(from)); }
 
-template <class Offset>
-void write_byte_codes(BytesBehindOffsets const& values, ByteSums const& sums, std::uint64_t* codes) {
+inline __m128i present_mask(std::size_t known) noexcept { return load_bytes(kPresentBytes + kSummedBytes - known); }
+
+inline std::size_t known_bytes(std::size_t size) noexcept { return size < kSummedBytes ? size : kSummedBytes; }
+
+/// A value's length, and its first 16 bytes, zeros behind it.
+struct LoadedValue {
+  std::size_t size;
+  __m128i bytes;
+};
+
+/// `next()`: the next LoadedValue.
+template <class Next>
+void write_codes(std::size_t count, ByteSums const& sums, Next next, std::uint64_t* codes) {
   auto const least = load_bytes(&sums.least);
   auto const greatest = load_bytes(&sums.greatest);
   auto const of_bytes = load_bytes(&sums.of_bytes);
@@ -64,28 +75,11 @@ void write_byte_codes(BytesBehindOffsets const& values, ByteSums const& sums, st
   auto const lengths = sums.longest - sums.shortest;
   auto const of_others = sums.of_others;
   bool const has_eight = sums.longest <= 8;
-  auto const* const offsets = static_cast<char const*>(values.offsets);
-  Offset begin;
-  std::memcpy(&begin, offsets, sizeof(begin));
-  for (std::size_t i = 0; i < values.count; ++i) {
-    Offset end;
-    std::memcpy(&end, offsets + (i + 1) * sizeof(Offset), sizeof(end));
-    auto const* const value = values.values + begin;
-    auto const size = static_cast<std::size_t>(end - begin);
-    begin = end;
-    auto const known = size < kSummedBytes ? size : kSummedBytes;
-    __m128i bytes;
-    if (values.end - value >= static_cast<std::ptrdiff_t>(kSummedBytes)) {
-      bytes = load_bytes(value);
-    } else {
-      alignas(16) std::uint8_t last[kSummedBytes] = {};
-      if (known > 0) std::memcpy(last, value, known);
-      bytes = load_bytes(last);
-    }
-    auto const present = load_bytes(kPresentBytes + kSummedBytes - known);
-    bytes = _mm_and_si128(bytes, present);
+  for (std::size_t i = 0; i < count; ++i) {
+    auto const [size, bytes] = next();
+    auto const known = known_bytes(size);
     // Saturated differences: zero where a byte is in the range of its place, or is behind the value.
-    auto const below = _mm_and_si128(_mm_subs_epu8(least, bytes), present);
+    auto const below = _mm_and_si128(_mm_subs_epu8(least, bytes), present_mask(known));
     auto const differs = _mm_or_si128(below, _mm_subs_epu8(bytes, greatest));
     bool const is_other = _mm_testz_si128(differs, differs) == 0 || size - shortest > lengths;
     auto const fours = _mm_madd_epi16(_mm_maddubs_epi16(bytes, of_bytes), of_pairs);
@@ -99,7 +93,53 @@ void write_byte_codes(BytesBehindOffsets const& values, ByteSums const& sums, st
   }
 }
 
-constexpr ByteKernels kByteKernels{write_byte_codes<std::int32_t>, write_byte_codes<std::int64_t>};
+template <class Offset>
+void write_byte_codes(BytesBehindOffsets const& values, ByteSums const& sums, std::uint64_t* codes) {
+  auto const* offsets = static_cast<char const*>(values.offsets);
+  Offset begin;
+  std::memcpy(&begin, offsets, sizeof(begin));
+  auto const next = [=, all = values.values, end_of_all = values.end]() mutable -> LoadedValue {
+    offsets += sizeof(Offset);
+    Offset end;
+    std::memcpy(&end, offsets, sizeof(end));
+    auto const* const value = all + begin;
+    auto const size = static_cast<std::size_t>(end - begin);
+    begin = end;
+    auto const known = known_bytes(size);
+    if (end_of_all - value >= static_cast<std::ptrdiff_t>(kSummedBytes))
+      return {size, _mm_and_si128(load_bytes(value), present_mask(known))};
+    alignas(16) std::uint8_t last[kSummedBytes] = {};
+    if (known > 0) std::memcpy(last, value, known);
+    return {size, load_bytes(last)};
+  };
+  write_codes(values.count, sums, next, codes);
+}
+
+/// Views: a length, then the bytes, or four of them, a buffer and an offset.
+void write_view_codes(BytesInViews const& values, ByteSums const& sums, std::uint64_t* codes) {
+  constexpr std::size_t kInline = 12;
+  auto const next = [view = static_cast<char const*>(values.views), buffers = values.buffers]() mutable -> LoadedValue {
+    auto const words = load_bytes(view);
+    auto const* const here = view;
+    view += sizeof(words);
+    auto const size = static_cast<std::size_t>(static_cast<std::uint32_t>(_mm_cvtsi128_si32(words)));
+    if (size <= kInline) return {size, _mm_and_si128(_mm_srli_si128(words, 4), present_mask(size))};
+    std::uint32_t place[2];
+    std::memcpy(place, here + 8, sizeof(place));
+    auto const* const value = static_cast<char const*>(buffers[place[0]]) + place[1];
+    // Two words that overlap reach no further than the value.
+    auto const known = known_bytes(size);
+    std::uint64_t low;
+    std::uint64_t high;
+    std::memcpy(&low, value, sizeof(low));
+    std::memcpy(&high, value + known - sizeof(high), sizeof(high));
+    high >>= 8 * (kSummedBytes - known);
+    return {size, _mm_set_epi64x(static_cast<std::int64_t>(high), static_cast<std::int64_t>(low))};
+  };
+  write_codes(values.count, sums, next, codes);
+}
+
+constexpr ByteKernels kByteKernels{write_byte_codes<std::int32_t>, write_byte_codes<std::int64_t>, write_view_codes};
 #else
 constexpr ByteKernels kByteKernels;
 #endif

@@ -1,5 +1,5 @@
 // The code of a value of at most 16 bytes as sums of products, pairs of bytes, then pairs of these; and the kernels
-// that make such codes of values behind offsets, for sets of instructions that multiply bytes.
+// that make such codes of values behind offsets and in views, for sets of instructions that multiply bytes.
 #pragma once
 
 #include <array>
@@ -40,13 +40,22 @@ struct BytesBehindOffsets {
   std::size_t count = 0;
 };
 
+/// Values by views, those of more than 12 bytes in buffers.
+struct BytesInViews {
+  void const* views = nullptr;  ///< the first one
+  void const* const* buffers = nullptr;
+  std::size_t count = 0;
+};
+
 /// Writes the code of each value.
 using WriteByteCodes = void (*)(BytesBehindOffsets const& values, ByteSums const& sums, std::uint64_t* codes);
+using WriteViewCodes = void (*)(BytesInViews const& values, ByteSums const& sums, std::uint64_t* codes);
 
 /// Kernels of one instruction set: nullptr where it does not multiply bytes.
 struct ByteKernels {
   WriteByteCodes of_offsets_32 = nullptr;
   WriteByteCodes of_offsets_64 = nullptr;
+  WriteViewCodes of_views = nullptr;
 };
 
 /// Kernels of a set of instructions that this machine has.

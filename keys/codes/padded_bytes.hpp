@@ -9,6 +9,7 @@
 #include <cstring>
 #include <string_view>
 
+#include "core/numbers/wide_integer.hpp"
 #include "core/variable_value.hpp"
 #include "garuda/table.hpp"
 #include "garuda/types.hpp"
@@ -84,24 +85,35 @@ inline char const* end_of_bytes(ArrayView const& array, DataType const& type) no
 inline constexpr std::size_t kPaddedBytes = 16;
 using PaddedBytes = std::uint8_t __attribute__((vector_size(kPaddedBytes)));
 
-/// The bytes [16 × step, 16 × step + 16) of a value, zeros behind it. `end`: end_of_bytes of its column.
-inline PaddedBytes padded_bytes(std::string_view value, std::size_t step, char const* end) noexcept {
-  using Words = std::uint64_t __attribute__((vector_size(kPaddedBytes)));
+/// 255 for the first `count` of 16 bytes. Requires: count <= kPaddedBytes.
+inline PaddedBytes present_bytes(std::size_t count) noexcept {
   static constexpr auto kPresent = [] {
     std::array<std::uint8_t, 2 * kPaddedBytes> bytes{};
     std::fill_n(bytes.begin(), kPaddedBytes, std::uint8_t{0xFF});
     return bytes;
   }();
+  PaddedBytes present;
+  std::memcpy(&present, kPresent.data() + kPaddedBytes - count, kPaddedBytes);
+  return present;
+}
+
+/// The bytes of a value that stands in its view, zeros behind it.
+inline PaddedBytes padded_bytes(ValueView const& view) noexcept {
+  auto const bytes = std::bit_cast<UInt128>(view) >> (8 * (sizeof(view) - kInlineViewBytes));
+  return std::bit_cast<PaddedBytes>(bytes) & present_bytes(static_cast<std::size_t>(view.length));
+}
+
+/// The bytes [16 × step, 16 × step + 16) of a value, zeros behind it. `end`: end_of_bytes of its column.
+inline PaddedBytes padded_bytes(std::string_view value, std::size_t step, char const* end) noexcept {
+  using Words = std::uint64_t __attribute__((vector_size(kPaddedBytes)));
   auto const first = kPaddedBytes * step;
   if (value.size() <= first) return PaddedBytes{};
   // Not through memory, from which what was written in halves is not read at once.
   if (end == nullptr || end - value.data() < static_cast<std::ptrdiff_t>(first + kPaddedBytes))
     return std::bit_cast<PaddedBytes>(Words{word_of(value, 2 * step), word_of(value, 2 * step + 1)});
   PaddedBytes bytes;
-  PaddedBytes present;
   std::memcpy(&bytes, value.data() + first, kPaddedBytes);
-  std::memcpy(&present, kPresent.data() + kPaddedBytes - std::min(value.size() - first, kPaddedBytes), kPaddedBytes);
-  return bytes & present;
+  return bytes & present_bytes(std::min(value.size() - first, kPaddedBytes));
 }
 
 }  // namespace garuda::keys

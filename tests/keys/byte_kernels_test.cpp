@@ -15,6 +15,7 @@
 
 #include "core/instruction_set.hpp"
 #include "core/numbers/wide_integer.hpp"
+#include "core/variable_value.hpp"
 
 namespace garuda::keys {
 namespace {
@@ -97,6 +98,31 @@ void check(Shape const& shape, ByteSums const& sums, std::vector<std::string> co
     ASSERT_EQ(codes[i], shape.has(values[i]) ? shape.code(values[i]) : kOthers) << "value " << i << ": " << values[i];
 }
 
+void check_views(Shape const& shape, ByteSums const& sums, std::vector<std::string> const& values,
+                 WriteViewCodes kernel) {
+  // Each long value has a buffer of its own, behind which no byte is there.
+  std::vector<std::unique_ptr<char[]>> bytes;
+  std::vector<void const*> buffers;
+  std::vector<ValueView> views;
+  for (auto const& value : values) {
+    auto& view = views.emplace_back(make_view(value, 0));
+    if (view.length <= kInlineViewBytes) {
+      // What is behind a value may be anything.
+      std::fill(view.bytes + view.length, view.bytes + kInlineViewBytes, static_cast<char>(0xA7));
+      continue;
+    }
+    auto const buffer = static_cast<std::int32_t>(buffers.size());
+    std::memcpy(view.bytes + 4, &buffer, sizeof(buffer));
+    bytes.emplace_back(new char[value.size()]);
+    std::ranges::copy(value, bytes.back().get());
+    buffers.push_back(bytes.back().get());
+  }
+  std::vector<std::uint64_t> codes(values.size());
+  kernel({views.data(), buffers.data(), views.size()}, sums, codes.data());
+  for (std::size_t i = 0; i < values.size(); ++i)
+    ASSERT_EQ(codes[i], shape.has(values[i]) ? shape.code(values[i]) : kOthers) << "view " << i << ": " << values[i];
+}
+
 Shape random_shape(std::mt19937_64& random) {
   Shape shape;
   shape.longest = random() % (kSummedBytes + 1);
@@ -143,6 +169,7 @@ TEST(ByteKernels, EverySetGivesTheCodesOfRandomShapes) {
       if (set == InstructionSet::baseline) continue;  // has none
       check<std::int32_t>(shape, sums, values, byte_kernels(set).of_offsets_32);
       check<std::int64_t>(shape, sums, values, byte_kernels(set).of_offsets_64);
+      check_views(shape, sums, values, byte_kernels(set).of_views);
       if (HasFatalFailure()) return;
     }
   }
@@ -162,6 +189,7 @@ TEST(ByteKernels, WeightsThatDoNotFitHaveNoKernel) {
 TEST(ByteKernels, TheBaselineHasNone) {
   EXPECT_EQ(byte_kernels(InstructionSet::baseline).of_offsets_32, nullptr);
   EXPECT_EQ(byte_kernels(InstructionSet::baseline).of_offsets_64, nullptr);
+  EXPECT_EQ(byte_kernels(InstructionSet::baseline).of_views, nullptr);
 }
 
 }  // namespace
