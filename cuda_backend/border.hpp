@@ -6,27 +6,11 @@
 #include <new>
 #include <string_view>
 
+#include "cuda_backend/codes.hpp"
 #include "cuda_backend/plugin.h"
 #include "garuda/error.hpp"
 
 namespace garuda::cuda_backend {
-
-constexpr GarudaCudaCode code_of(ErrorCode code) noexcept {
-  switch (code) {
-    case ErrorCode::usage:
-      return GARUDA_CUDA_USAGE;
-    case ErrorCode::no_device:
-      return GARUDA_CUDA_NO_DEVICE;
-    case ErrorCode::out_of_memory:
-      return GARUDA_CUDA_OUT_OF_MEMORY;
-    case ErrorCode::limit_exceeded:
-      return GARUDA_CUDA_LIMIT_EXCEEDED;
-    case ErrorCode::cancelled:
-      return GARUDA_CUDA_CANCELLED;
-    default:
-      return GARUDA_CUDA_DEVICE_FAILURE;
-  }
-}
 
 /// Writes the sentence, cut to what `error` holds, and returns the code.
 inline std::int32_t report(GarudaCudaCode code, std::string_view sentence, GarudaCudaError* error) noexcept {

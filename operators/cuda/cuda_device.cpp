@@ -11,6 +11,7 @@
 
 #include "core/os/environment.hpp"
 #include "core/os/library.hpp"
+#include "cuda_backend/codes.hpp"
 
 namespace garuda::cuda {
 namespace {
@@ -53,23 +54,6 @@ class CudaDevices final : public contract::ApiDevices {
 
 constexpr char const* kFileVariable = "GARUDA_CUDA_PLUGIN";
 
-ErrorCode code_of(std::int32_t code) {
-  switch (code) {
-    case GARUDA_CUDA_USAGE:
-      return ErrorCode::usage;
-    case GARUDA_CUDA_NO_DEVICE:
-      return ErrorCode::no_device;
-    case GARUDA_CUDA_OUT_OF_MEMORY:
-      return ErrorCode::out_of_memory;
-    case GARUDA_CUDA_LIMIT_EXCEEDED:
-      return ErrorCode::limit_exceeded;
-    case GARUDA_CUDA_CANCELLED:
-      return ErrorCode::cancelled;
-    default:
-      return ErrorCode::device_failure;
-  }
-}
-
 std::vector<std::filesystem::path> files_to_try() {
   if (auto const named = os::path_variable(kFileVariable)) return {*named};
   return os::own_library_files("garuda_cuda");
@@ -79,7 +63,7 @@ std::vector<std::filesystem::path> files_to_try() {
 
 Result<void> cuda_result(std::int32_t code, GarudaCudaError const& error) {
   if (code == GARUDA_CUDA_OK) return {};
-  return fail(code_of(code), error.message);
+  return fail(cuda_backend::error_of(code), error.message);
 }
 
 Result<std::unique_ptr<CudaLibrary>> CudaLibrary::load() {
