@@ -162,7 +162,7 @@ class Demo:
                     except RuntimeError as error:
                         self.failures.append(f"{name} through {path}: {error}")
                         continue
-                    stats = runner.statistics()
+                    stats = runner.statistics(output)
                     equal, num_expected = same_rows(database, reference_of(operation, self.files), output)
                     if not equal or stats["path"] != path:
                         self.failures.append(f"{name} through {path} differs from DuckDB's result")

@@ -117,7 +117,7 @@ class GarudaFiles(files.FromFiles, engine.Engine):
             files.write(self.output, derive.derived(files.read(self.groups), group_by))
         return self.output
 
-    def statistics(self) -> dict:
+    def statistics(self, result: object) -> dict:
         return self.said
 
     def forget(self) -> None:

@@ -125,7 +125,7 @@ def sample(all_series: list[Series], operation: object, repeat: int) -> None:
             series.samples.append(run.seconds)
             series.cpu_samples.append(run.cpu_seconds)
             last_seconds = run.seconds
+            series.statistics = series.engine.statistics(run.result)
             del run
             series.engine.forget()
-            series.statistics = series.engine.statistics()
         print(f"  sample {i + 1} of {repeat}", file=sys.stderr, flush=True)
