@@ -53,6 +53,25 @@ void with_values(ArrayView const& array, DataType const& type, Body const& body)
   }
 }
 
+/// Copies integers that lie side by side to wider ones: a loop of its own, which compilers vectorise.
+template <class To, class From>
+void widen(std::byte const* from, std::size_t count, To* to) {
+  for (std::size_t i = 0; i < count; ++i) to[i] = load<From>(from, static_cast<std::int64_t>(i));
+}
+
+/// Copies rows [row, row + count) of integers that are narrower than vectors have them; false: these are no such ones.
+bool widen_rows(ArrayView const& array, DataType const& type, std::int64_t row, std::size_t count, void* to) {
+  auto const& type_of = type_row(type.id);
+  bool const is_narrow = type_of.family == TypeFamily::integer && type_of.width < 4;
+  if (!is_narrow) return false;
+  auto const* const from = static_cast<std::byte const*>(array.values) + (array.offset + row) * type_of.width;
+  visit_integers(type_of.width, type_of.is_signed, [&]<class Stored>(Stored*) {
+    using Word = std::conditional_t<std::is_signed_v<Stored>, std::int32_t, std::uint32_t>;
+    if constexpr (sizeof(Stored) < sizeof(Word)) widen<Word, Stored>(from, count, static_cast<Word*>(to));
+  });
+  return true;
+}
+
 /// Whether columns of the type hold values as vectors do, side by side.
 bool is_stored_as_kind(DataType const& type) {
   auto const& row = type_row(type.id);
@@ -125,7 +144,9 @@ Vector ColumnReader::read(std::uint64_t begin, std::size_t count) {
     if (has_nulls) result.valid = valid_.data();
     if (!has_nulls && result.valid != nullptr)
       std::fill_n(valid_.begin() + static_cast<std::ptrdiff_t>(done), part, std::uint8_t{1});
-    read_part(array, done, part, [row](std::size_t i) { return static_cast<std::int64_t>(row + i); });
+    auto* const to = reinterpret_cast<std::byte*>(values_.data()) + done * value_bytes(kind_);
+    if (!positions_.empty() || !widen_rows(array, type_, static_cast<std::int64_t>(row), part, to))
+      read_part(array, done, part, [row](std::size_t i) { return static_cast<std::int64_t>(row + i); });
     done += part;
   }
   return result;
