@@ -50,6 +50,16 @@ Result<std::vector<ReplacementPiece>> pieces_of(std::string const& replacement, 
 }
 
 using ByteBlock = unsigned char __attribute__((vector_size(16)));
+using ByteHits = signed char __attribute__((vector_size(16)));
+
+constexpr std::size_t kNibbleBits = 4;
+
+/// Four bits for each byte of a comparison of blocks, which are all ones or all zeros.
+std::uint64_t nibbles_of(ByteHits hits) noexcept {
+  using Pairs = std::uint16_t __attribute__((vector_size(16)));
+  using Bytes = std::uint8_t __attribute__((vector_size(8)));
+  return std::bit_cast<std::uint64_t>(__builtin_convertvector(std::bit_cast<Pairs>(hits) >> kNibbleBits, Bytes));
+}
 
 ByteBlock load_block(char const* bytes) noexcept {
   ByteBlock block;
@@ -60,25 +70,30 @@ ByteBlock load_block(char const* bytes) noexcept {
 }  // namespace
 
 std::size_t find_bytes(std::string_view text, std::string_view part, std::size_t from) noexcept {
-  if (part.size() < 2) return text.find(part, from);
+  constexpr auto kPlaces = sizeof(ByteBlock);
+  auto const size = text.size();
+  if (part.size() < 2 || size < part.size() - 1 + kPlaces) return text.find(part, from);
   // Sixteen places at a time: where the first byte and the last one are there, the others are compared.
   auto const last = part.size() - 1;
   auto const first_byte = ByteBlock{} + static_cast<unsigned char>(part.front());
   auto const last_byte = ByteBlock{} + static_cast<unsigned char>(part.back());
-  for (; from + last + sizeof(ByteBlock) <= text.size(); from += sizeof(ByteBlock)) {
-    auto const hits =
-        (load_block(text.data() + from) == first_byte) & (load_block(text.data() + from + last) == last_byte);
-    std::uint64_t words[2];
-    std::memcpy(words, &hits, sizeof(words));
-    for (std::size_t half = 0; half < 2; ++half)
-      for (auto word = words[half]; word != 0;) {
-        auto const byte = static_cast<std::size_t>(std::countr_zero(word)) / 8;
-        auto const at = from + 8 * half + byte;
-        if (std::memcmp(text.data() + at, part.data(), last) == 0) return at;
-        word &= ~(std::uint64_t{0xFF} << (8 * byte));
-      }
-  }
-  return text.find(part, from);
+  // `skipped`: places at the begin that are not asked for.
+  auto const find_in = [&](std::size_t begin, std::size_t skipped) {
+    auto const hits = nibbles_of((load_block(text.data() + begin) == first_byte) &
+                                 (load_block(text.data() + begin + last) == last_byte));
+    for (auto left = hits & ~std::uint64_t{0} << (kNibbleBits * skipped); left != 0;) {
+      auto const place = static_cast<std::size_t>(std::countr_zero(left)) / kNibbleBits;
+      if (std::memcmp(text.data() + begin + place, part.data(), last) == 0) return begin + place;
+      left &= ~(std::uint64_t{0xF} << (kNibbleBits * place));
+    }
+    return std::string_view::npos;
+  };
+  for (; from + last + kPlaces <= size; from += kPlaces)
+    if (auto const at = find_in(from, 0); at != std::string_view::npos) return at;
+  if (from + last >= size) return std::string_view::npos;
+  // The last places together with some that come before `from`.
+  auto const begin = size - last - kPlaces;
+  return find_in(begin, from - begin);
 }
 
 Result<std::shared_ptr<LikePattern const>> LikePattern::compile(std::string_view pattern, std::string_view escape) {
@@ -114,6 +129,7 @@ Result<std::shared_ptr<LikePattern const>> LikePattern::compile(std::string_view
 
 /// The end of the part where it matches at `from`; kNoMatch: it does not.
 std::size_t LikePattern::match_at(Part const& part, std::string_view text, std::size_t from) noexcept {
+  if (part.bytes.empty()) return from;
   if (part.any.empty()) return text.substr(from).starts_with(part.bytes) ? from + part.bytes.size() : kNoMatch;
   for (std::size_t i = 0; i < part.bytes.size(); ++i) {
     if (from >= text.size()) return kNoMatch;
@@ -139,6 +155,7 @@ std::size_t LikePattern::find(Part const& part, std::string_view text, std::size
 
 /// The text's end where the part matches up to it, from `from` or behind it; kNoMatch: it does not.
 std::size_t LikePattern::match_end(Part const& part, std::string_view text, std::size_t from) noexcept {
+  if (part.bytes.empty()) return text.size();
   if (part.any.empty()) {
     bool const ends = text.size() - from >= part.bytes.size() && text.ends_with(part.bytes);
     return ends ? text.size() : kNoMatch;
