@@ -15,19 +15,39 @@ using Text = std::string_view;
 
 bool is_lead(char c) noexcept { return (static_cast<unsigned char>(c) & 0xC0) != 0x80; }
 
+constexpr std::uint64_t kLowestBits = 0x0101'0101'0101'0101;
+
+/// A one in each of eight bytes that begins no code point: these have the bits 10 in front.
+std::uint64_t others_of(std::uint64_t bytes) noexcept { return bytes >> 7 & ~(bytes >> 6) & kLowestBits; }
+
+/// The sum of eight bytes. A product of words of 16 bits has it: not every processor that this runs on counts bits.
+std::uint64_t sum_of_bytes(std::uint64_t bytes) noexcept {
+  constexpr std::uint64_t kEven = 0x00FF'00FF'00FF'00FF;
+  constexpr std::uint64_t kLowestOfPairs = 0x0001'0001'0001'0001;
+  return ((bytes & kEven) + (bytes >> 8 & kEven)) * kLowestOfPairs >> 48;
+}
+
 std::int64_t code_points(Text text) noexcept {
-  // Bytes that begin no code point have the bits 10 in front: eight are looked at at once.
-  constexpr std::uint64_t kLowest = 0x0101'0101'0101'0101;
-  std::int64_t count = 0;
-  std::size_t at = 0;
-  for (std::uint64_t word = 0; at + sizeof(word) <= text.size(); at += sizeof(word)) {
-    std::memcpy(&word, text.data() + at, sizeof(word));
-    // The product has the sum of all bytes in its highest one: not every processor that this runs on counts bits.
-    auto const others = ((word >> 7 & ~(word >> 6) & kLowest) * kLowest) >> 56;
-    count += static_cast<std::int64_t>(sizeof(word) - others);
+  constexpr std::size_t kWord = sizeof(std::uint64_t);
+  constexpr std::size_t kMostWords = 255;  // whose ones a byte counts
+  auto const size = text.size();
+  if (size < kWord) return std::ranges::count_if(text, is_lead);
+  auto const word_at = [&](std::size_t at) {
+    std::uint64_t word = 0;
+    std::memcpy(&word, text.data() + at, kWord);
+    return word;
+  };
+  std::uint64_t others = 0;
+  for (std::size_t at = 0; at + kWord <= size;) {
+    std::uint64_t ones = 0;
+    for (auto const end = std::min(size / kWord * kWord, at + kMostWords * kWord); at < end; at += kWord)
+      ones += others_of(word_at(at));
+    others += sum_of_bytes(ones);
   }
-  for (; at < text.size(); ++at) count += is_lead(text[at]) ? 1 : 0;
-  return count;
+  // The last word, without the bytes that were looked at.
+  if (auto const rest = size % kWord; rest != 0)
+    others += sum_of_bytes(others_of(word_at(size - kWord) >> 8 * (kWord - rest)));
+  return static_cast<std::int64_t>(size - others);
 }
 
 bool is_ascii(Text text) noexcept {
