@@ -220,6 +220,8 @@ Evaluator::Evaluator(Program const& program) : program_(program), kernels_(mask_
   auto* memory = reinterpret_cast<std::uint8_t*>(memory_.data());
   for (auto const& step : program.steps) {
     auto& frame = frames_.emplace_back(StepFrame{step});
+    if (step.function == Function::regexp_replace || step.function == Function::regexp_replace_all)
+      frame.memo = std::make_unique<TextMemo>();
     if (step.detail != kNoDetail) frame.detail = &program.details[step.detail];
     frame.arena = &arena_;
     frame.operands = num_operands(step);

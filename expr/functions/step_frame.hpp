@@ -6,8 +6,10 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <memory>
 
 #include "expr/functions/text_arena.hpp"
+#include "expr/functions/text_memo.hpp"
 #include "expr/kernels/mask_kernels.hpp"
 #include "expr/program.hpp"
 
@@ -18,6 +20,7 @@ struct StepFrame {
   Step const& step;
   StepDetail const* detail = nullptr;  ///< nullptr: the step has none
   TextArena* arena = nullptr;          ///< memory of strings that the step makes
+  std::unique_ptr<TextMemo> memo;      ///< strings that the step has made, where it takes long to; else nullptr
   std::size_t operands = 0;
   std::array<Vector const*, 3> from{};
   Vector const* guard = nullptr;  ///< rows that ask for the value; nullptr: all

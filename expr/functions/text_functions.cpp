@@ -202,7 +202,9 @@ void compute_text(StepFrame const& frame) {
     case Function::regexp_replace:
     case Function::regexp_replace_all:
       return map_total<Text, Text>(frame, [&](Text text) {
-        return regexp->replaced(text, function == Function::regexp_replace_all, *frame.arena);
+        return frame.memo->get(text, [&](Text made_of) {
+          return regexp->replaced(made_of, function == Function::regexp_replace_all, *frame.arena);
+        });
       });
     case Function::substring:
       return substring_texts(frame);
