@@ -188,6 +188,7 @@ Result<Bound> bind_number(Query::NumberRows const& number, Bound input) {
     GARUDA_TRY_ASSIGN(auto const column, added.add(key.value));
     bound.columns.push_back({column, key.descending, key.nulls_first});
   }
+  bound.num_keys = bound.columns.size();
   add_ties(bound.columns, schema);
   Field const field{number.name, {TypeId::int64}, false};
   auto below = std::move(added).behind(std::move(input));

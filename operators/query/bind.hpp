@@ -66,12 +66,8 @@ struct BoundSort {
   std::vector<SortColumn> columns;
   std::optional<std::uint64_t> rows;  ///< of the result, at most
 };
-/// The columns of the input, then the number of each row among those that are equal in the first `num_partition` of
-/// `columns`, in the order of all of them.
-struct BoundNumber {
-  std::size_t num_partition = 0;
-  std::vector<SortColumn> columns;
-};
+/// The columns of the input, then the number of each row.
+using BoundNumber = RowNumbering;
 struct BoundLimit {
   std::uint64_t offset = 0;
   std::optional<std::uint64_t> rows;

@@ -276,9 +276,8 @@ class QueryRunner {
     GARUDA_TRY_ASSIGN(auto inputs, run_inputs(query));
     auto const table = inputs[0].table.view();
     GARUDA_TRY_ASSIGN(auto ran, whole_.run(host_node(query), std::move(inputs), [&, table] {
-      return whole_.limit() != nullptr
-                 ? number_within_limit(table, number.columns, number.num_partition, *whole_.limit(), options_.control)
-                 : number_rows(table, number.columns, number.num_partition, options_.control);
+      return whole_.limit() != nullptr ? number_within_limit(table, number, *whole_.limit(), options_.control)
+                                       : number_rows(table, number, options_.control);
     }));
     return Ran{with_positions(std::move(ran.table)), std::move(ran.plan)};
   }

@@ -21,6 +21,14 @@ struct SortColumn {
   bool nulls_first = false;
 };
 
+/// Numbers of rows from 1 on among those that are equal in the first `num_partition` columns, in the order of all
+/// columns. Those behind the first `num_keys` break ties.
+struct RowNumbering {
+  std::size_t num_partition = 0;
+  std::size_t num_keys = 0;
+  std::vector<SortColumn> columns{};
+};
+
 /// The first `rows` rows in the order of `columns` (nullopt: all rows), values ordered as keys::encode_order has it.
 /// Rows that are equal in all of them keep their order. Blocks; runs on the threads of the calling task arena. Memory:
 /// eight bytes a row and 64-bit word, of which a column takes one, or two with nulls. `space`: keeps the result;
@@ -41,10 +49,10 @@ Result<pipeline::RowNumbers> distinct_row_numbers(TableView table, std::span<Sor
 Result<std::vector<std::int64_t>> numbers_in_order(TableView table, std::span<SortColumn const> columns,
                                                    std::int64_t first, Control const& control);
 
-/// The rows of the table, in its order, with a column of int64 more: their numbers, from 1 on, in the order of
-/// `columns`, among those that are equal in the first `num_partition` ones. Shares the columns of the table, whose
-/// memory has to outlive the result where its batches do not own it. Blocks and fails as sort_rows does.
-Result<Table> number_rows(TableView table, std::span<SortColumn const> columns, std::size_t num_partition,
-                          Control const& control);
+/// The rows of the table, in its order, with a column of int64 more: their numbers. Columns that break ties are looked
+/// at for rows that are tied alone. Shares the columns of the table, whose memory has to outlive the result where its
+/// batches do not own it. Rows are brought together by a hash of what partitions them, then sorted. Memory: twice that
+/// of sort_rows. Blocks and fails as sort_rows does.
+Result<Table> number_rows(TableView table, RowNumbering const& numbering, Control const& control);
 
 }  // namespace garuda::query

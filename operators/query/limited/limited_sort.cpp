@@ -190,13 +190,13 @@ Result<Table> numbered(TableView table, std::span<SortColumn const> columns, Que
   return Table(std::move(schema), std::move(batches));
 }
 
-Result<Table> number_parts(TableView table, std::span<SortColumn const> columns, std::size_t num_partition,
-                           QueryLimit& limit, Control const& control) {
+Result<Table> number_parts(TableView table, RowNumbering const& numbering, QueryLimit& limit, Control const& control) {
+  std::span const columns(numbering.columns);
   auto const rows = static_cast<std::uint64_t>(table.num_rows());
-  if (rows <= kFewestRows || rows * order_bytes(table, columns) <= limit.operator_bytes)
-    return number_rows(table, columns, num_partition, control);
+  if (rows <= kFewestRows || 2 * rows * order_bytes(table, columns) <= limit.operator_bytes)
+    return number_rows(table, numbering, control);
   GARUDA_TRY_ASSIGN(auto const sorted, sort_within_limit(table, columns, std::nullopt, limit, control));
-  return numbered(sorted.view(), columns.first(num_partition), limit, control);
+  return numbered(sorted.view(), columns.first(numbering.num_partition), limit, control);
 }
 
 }  // namespace
@@ -207,10 +207,10 @@ Result<Table> sort_within_limit(TableView table, std::span<SortColumn const> col
                           [&] { return SortParts(columns, limit, control).sort(table, rows); });
 }
 
-Result<Table> number_within_limit(TableView table, std::span<SortColumn const> columns, std::size_t num_partition,
-                                  QueryLimit& limit, Control const& control) {
+Result<Table> number_within_limit(TableView table, RowNumbering const& numbering, QueryLimit& limit,
+                                  Control const& control) {
   return or_out_of_memory("the numbers of a query's rows",
-                          [&] { return number_parts(table, columns, num_partition, limit, control); });
+                          [&] { return number_parts(table, numbering, limit, control); });
 }
 
 }  // namespace garuda::query

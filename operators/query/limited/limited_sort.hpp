@@ -21,7 +21,7 @@ Result<Table> sort_within_limit(TableView table, std::span<SortColumn const> col
                                 QueryLimit& limit, Control const& control);
 
 /// Gives the rows that number_rows() does, in any order, likewise.
-Result<Table> number_within_limit(TableView table, std::span<SortColumn const> columns, std::size_t num_partition,
-                                  QueryLimit& limit, Control const& control);
+Result<Table> number_within_limit(TableView table, RowNumbering const& numbering, QueryLimit& limit,
+                                  Control const& control);
 
 }  // namespace garuda::query

@@ -47,7 +47,8 @@ bool equal(BoundSort const& a, BoundSort const& b) {
   return a.rows == b.rows && std::ranges::equal(a.columns, b.columns, equal_order);
 }
 bool equal(BoundNumber const& a, BoundNumber const& b) {
-  return a.num_partition == b.num_partition && std::ranges::equal(a.columns, b.columns, equal_order);
+  return a.num_partition == b.num_partition && a.num_keys == b.num_keys &&
+         std::ranges::equal(a.columns, b.columns, equal_order);
 }
 bool equal(BoundLimit const& a, BoundLimit const& b) { return a.offset == b.offset && a.rows == b.rows; }
 bool equal(BoundUnion const& /*a*/, BoundUnion const& /*b*/) { return true; }
