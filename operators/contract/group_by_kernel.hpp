@@ -2,6 +2,7 @@
 // their aggregates out. What a state means as a number is decided once, on the host, for all paths.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -32,6 +33,25 @@ struct KeyWords {
 /// Keys of a group-by without keys: all rows are one group.
 struct NoKeys {};
 
+/// Expressions over the rows of a grouped table, which a path's kernels evaluate by themselves: a filter, whose failing
+/// rows belong to no group, and values of aggregates. A group of all rows may have none that pass. A path derives its
+/// own form from this. Const members are called by several lanes at once.
+class RowExpressions {
+ public:
+  RowExpressions() = default;
+  RowExpressions(RowExpressions const&) = delete;
+  RowExpressions& operator=(RowExpressions const&) = delete;
+  virtual ~RowExpressions() = default;
+
+  /// Notes that a row has no value and asks for one, or a value that the path does not compute. The kernel that found
+  /// it fails.
+  void give_up() const noexcept { has_given_up_ = true; }
+  bool has_given_up() const noexcept { return has_given_up_; }
+
+ private:
+  mutable std::atomic<bool> has_given_up_{false};
+};
+
 /// Some or all rows of a partition, 1 to kMaxPassRows of them. The spans outlive the kernel.
 /// `shared_low_bits`: the lowest bits of a KeySpan's keys, equal in all keys of the slice (the raw radix digit), so
 /// that direct addressing may use (key - min) >> shared_low_bits. 0 when the digit was mixed, and for KeyWords.
@@ -39,6 +59,7 @@ struct GroupSlice {
   std::uint64_t num_rows = 0;
   std::variant<NoKeys, KeySpan, KeyWords> keys;
   std::uint32_t shared_low_bits = 0;
+  std::uint64_t first_row = 0;  ///< of the table, for RowExpressions: the rows of the slice follow it
 };
 
 /// How a raw value is read: little endian, as in the column.
@@ -113,6 +134,8 @@ struct AggregateInput {
   StateSet states = kCountState;            ///< at least one; only kCountState of ValueKind::none
   Location location;
   keys::ColumnOrder const* order = nullptr;  ///< of bytes
+  /// Position among the values of the backend's RowExpressions, which take the place of `values` and `validity`.
+  std::optional<std::size_t> expression{};
 };
 
 /// Words of groups, of which there may be many.
@@ -161,14 +184,14 @@ class GroupByKernel {
  public:
   virtual ~GroupByKernel() = default;
 
-  /// Finds the groups and returns their number, 1 to num_rows. Called once, first. Group ids are dense, in the order of
-  /// the groups' first rows.
+  /// Finds the groups and returns their number, 1 to num_rows; 0 where no row passes the filter of RowExpressions.
+  /// Called once, first. Group ids are dense, in the order of the groups' first rows.
   virtual Result<std::uint64_t> group() = 0;
 
   /// The first row of each group: ascending. Good as long as the kernel.
   virtual Result<std::span<std::uint32_t const>> heads() = 0;
 
-  /// Writes the group id of each row. Requires out.size() == num_rows.
+  /// Writes the group id of each row. Requires out.size() == num_rows, and no filter.
   virtual Result<void> group_ids(std::span<std::uint32_t> out) = 0;
 
   /// Computes partial states of one column: exact, whatever the order of rows.
@@ -342,6 +365,7 @@ struct GroupByBackendOptions {
   std::uint32_t num_words = 0;                  ///< of KeyWords; 0: KeySpan or NoKeys
   std::uint32_t max_value_words = 0;            ///< widest value that will be aggregated
   std::uint64_t device_memory_limit_bytes = 0;  ///< 0: the device's budget
+  RowExpressions const* expressions = nullptr;  ///< of rows that are in the order of the table; nullptr: none
   Control const* control = nullptr;
   StatsSink* stats = nullptr;
 };

@@ -130,6 +130,7 @@ PartitionedGroupBy::PartitionedGroupBy(resolve::GroupByRequest const& request, s
       columns_(request.columns),
       options_(request.options),
       devices_(request.devices),
+      expressions_(request.expressions),
       wants_order_(request.spec.ordered) {
   options_.control.abandoned = &run_->abandoned;
 }
@@ -212,6 +213,7 @@ Result<void> PartitionedGroupBy::open_path() {
       backend.max_value_words = std::max(backend.max_value_words, contract::value_words(state.kind));
   for (auto const& task : tasks_) backend.max_rows = std::max(backend.max_rows, task.size());
   backend.device_memory_limit_bytes = options_.device_memory_limit_bytes;
+  backend.expressions = expressions_;
   backend.control = &options_.control;
   backend.stats = &run_->recorder;
   contract::OpenDevice* device = nullptr;
@@ -280,15 +282,20 @@ Result<void> PartitionedGroupBy::group_slice(std::uint32_t lane, GroupTask const
 /// Groups and aggregates one slice. The arena is entered only for as long as it works: lanes wait for the consumer when
 /// they emit, and the consumer needs the arena too.
 Result<GroupChunk> PartitionedGroupBy::run_kernel(std::uint32_t lane, GroupTask const& task) {
-  GARUDA_TRY_ASSIGN(auto const slice, run_->arena.execute([&] { return keys_.slice(task, options_.control); }));
+  auto const rows = keys_.rows(task);
+  GARUDA_TRY_ASSIGN(auto slice, run_->arena.execute([&] { return keys_.slice(task, options_.control); }));
+  if (expressions_ != nullptr) {
+    GARUDA_EXPECTS(rows.is_sequential());
+    slice.keys.first_row = rows.first_row();
+  }
   GARUDA_TRY_ASSIGN(auto const kernel, backend_->begin(slice.keys, lane));
   GARUDA_TRY_ASSIGN(auto const num_groups, kernel->group());
+  if (num_groups == 0) return GroupChunk{};
   GARUDA_TRY_ASSIGN(auto const heads, kernel->heads());
 
   GroupChunk chunk;
   chunk.partition = task.partition;
   if (!task.is_whole) chunk.keys = HeadKeys::of(slice.keys, heads);
-  auto const rows = keys_.rows(task);
   chunk.head_rows.reserve(num_groups);
   for (auto const head : heads) chunk.head_rows.push_back(rows[head]);
   for (std::size_t c = 0; c < values_.size(); ++c) {
@@ -314,6 +321,7 @@ Result<GroupChunk> PartitionedGroupBy::run_kernel(std::uint32_t lane, GroupTask 
 /// Groups that nothing will be merged with are written by the lane that has them, where that is wanted.
 Result<void> PartitionedGroupBy::hand_over(std::uint32_t lane, GroupChunk groups, bool is_complete, Emit const& emit) {
   report_progress(groups.size());
+  if (groups.size() == 0) return {};
   if (!is_complete || !write_) {
     emit({std::move(groups), std::nullopt});
     return {};

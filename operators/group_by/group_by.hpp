@@ -148,6 +148,7 @@ class PartitionedGroupBy final : private contract::TableValues {
   resolve::ResolvedGroupBy columns_;
   GroupByOptions options_;
   contract::DeviceSet* devices_;
+  contract::RowExpressions const* expressions_;
   bool wants_order_;
   plan::GroupByPlan chosen_;
   contract::PathRow const* path_ = nullptr;

@@ -71,7 +71,7 @@ void with_copy(DataType const& type, bool is_signed, std::byte* out, Use const& 
 
 Result<ValueReader> ValueReader::create(TableView table, resolve::StateColumn const& state, Control const& control) {
   ValueReader reader(table, state);
-  if (!state.column) return reader;
+  if (!state.column || state.form == resolve::ValueForm::evaluated) return reader;
   reader.first_rows_.push_back(0);
   for (std::size_t b = 0; b < table.num_batches(); ++b) {
     auto const& array = table.batch(b).columns[*state.column];
@@ -112,6 +112,7 @@ bool ValueReader::is_null(std::size_t part, std::int64_t row) const noexcept {
 }
 
 bool ValueReader::may_have_nulls() const noexcept {
+  if (state_.form == resolve::ValueForm::evaluated) return true;
   // Counts are added wherever there are nulls.
   return state_.column && (state_.states & contract::kCountState) != 0 && !is_null_free_;
 }
@@ -272,7 +273,8 @@ Result<contract::SliceValues> ValueReader::read(contract::SliceRows const& rows,
   slice.input.kind = state_.kind;
   slice.input.states = state_.states;
   slice.input.order = order();
-  if (!state_.column) return slice;
+  if (state_.form == resolve::ValueForm::evaluated) slice.input.expression = state_.expression;
+  if (!state_.column || slice.input.expression) return slice;
   auto const blocks = (rows.count + kBlockRows - 1) / kBlockRows;
   auto const for_blocks = [&](auto const& body) {
     return for_each_block(blocks, &control, [&](std::size_t block) {

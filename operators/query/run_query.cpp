@@ -313,18 +313,6 @@ class QueryRunner {
     return ran;
   }
 
-  /// Names of the result's columns in errors; plans of Substrait have none below their roots.
-  static std::vector<std::string> shown_names(BoundGroupBy const& group_by, Schema const& schema) {
-    std::vector<std::string> names;
-    for (std::size_t c = 0; c < schema.size(); ++c) {
-      auto const unnamed = c < group_by.num_keys
-                               ? "key " + std::to_string(c + 1)
-                               : std::string(to_string(group_by.aggregates[c - group_by.num_keys].function));
-      names.push_back(schema[c].name.empty() ? unnamed : schema[c].name);
-    }
-    return names;
-  }
-
   Result<Ran> run_group_by(BoundGroupBy const& group_by, Bound const& query, Manner manner) {
     auto const spec = spec_of(group_by);
     auto const shown = shown_names(group_by, query.schema);

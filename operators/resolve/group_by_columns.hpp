@@ -20,13 +20,14 @@ namespace garuda::resolve {
 
 /// The form from which a state column's values are made.
 enum class ValueForm : std::uint8_t {
-  plain,    ///< the column's values
-  listed,   ///< the same, all of which are kept
-  row,      ///< the number of the row
-  ranked,   ///< the second column's value as an ordered word, above the number of the row (arg_max: its complement)
-  product,  ///< part of a product of the columns
-  packed,   ///< several products of integers that are not negative, above each other in one word
-  special,  ///< 1 where a factor is infinite or NaN, else 0
+  plain,      ///< the column's values
+  listed,     ///< the same, all of which are kept
+  row,        ///< the number of the row
+  ranked,     ///< the second column's value as an ordered word, above the number of the row (arg_max: its complement)
+  product,    ///< part of a product of the columns
+  packed,     ///< several products of integers that are not negative, above each other in one word
+  special,    ///< 1 where a factor is infinite or NaN, else 0
+  evaluated,  ///< an expression that the kernels of the request's RowExpressions evaluate
 };
 
 /// Bits [first_bit, first_bit + bits) of column^powers[0] · second^powers[1], counted from 2^exponent, with the
@@ -61,6 +62,7 @@ struct StateColumn {
   ProductPart part{};                   ///< of `product`
   std::vector<PackedProduct> packed{};  ///< of `packed`: neither column has a null
   contract::ListBound list{};           ///< of `listed`
+  std::size_t expression = 0;           ///< of `evaluated`: position among RowExpressions' values
 
   /// Whether the values lie in the table as kernels take them.
   bool is_of_table() const noexcept { return form == ValueForm::plain || form == ValueForm::listed; }
@@ -134,6 +136,9 @@ struct GroupByRequest {
   GroupByOptions options;
   contract::DeviceSet* devices = nullptr;
   std::vector<std::string> notes{};  ///< for the plan: what was decided before
+  /// Evaluated for the rows, by the kernels of the path that the options name, which takes them in the order of the
+  /// table; outlives the result. nullptr: all rows are grouped by the values of the table.
+  contract::RowExpressions const* expressions = nullptr;
 };
 
 }  // namespace garuda::resolve

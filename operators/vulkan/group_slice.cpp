@@ -35,6 +35,7 @@ Result<std::unique_ptr<contract::GroupByKernel>> GroupSliceKernel::start(
   GARUDA_EXPECTS(slice.num_rows > 0 && slice.num_rows <= contract::kMaxPassRows);
   std::unique_ptr<GroupSliceKernel> kernel(new GroupSliceKernel(std::move(work), options));
   kernel->groups_.num_rows = static_cast<std::uint32_t>(slice.num_rows);
+  kernel->groups_.num_drawn = kernel->groups_.num_rows;
   GARUDA_TRY(kernel->check_values());
   GARUDA_TRY(kernel->start_grouping(slice));
   return std::unique_ptr<contract::GroupByKernel>(std::move(kernel));
@@ -66,14 +67,22 @@ Result<void> GroupSliceKernel::start_grouping(contract::GroupSlice const& slice)
                                            : context_.zeroed_buffer(bytes, "group ids", phase::kMap));
   GARUDA_TRY_ASSIGN(groups_.head_rows, has_keys_ ? context_.buffer(bytes, "head rows")
                                                  : context_.zeroed_buffer(4, "head rows", phase::kMap));
+  if (options_.expressions != nullptr) {
+    GARUDA_TRY_ASSIGN(groups_.rows, context_.buffer(bytes, "rows that pass"));
+  }
   before_grouping_ = context_.lane().arena().mark();
   groups_.num_groups = 1;
   return has_keys_ ? work_->start_grouping(slice) : Result<void>{};
 }
 
 Result<std::uint64_t> GroupSliceKernel::group() {
-  if (has_keys_) {
+  GARUDA_TRY(work_->filter_rows(groups_));
+  if (has_keys_ && groups_.num_drawn > 0) {
     GARUDA_TRY(work_->group(groups_));
+  } else if (has_keys_) {
+    groups_.num_groups = 0;
+  }
+  if (has_keys_ || options_.expressions != nullptr) {
     GARUDA_TRY(context_.submissions().finish());
     // Keys, images and maps go: the aggregates need the ids alone.
     work_->end_grouping();

@@ -15,9 +15,12 @@ namespace garuda::vulkan {
 struct DeviceGroups {
   std::uint32_t num_rows = 0;
   std::uint32_t num_groups = 0;
-  vk::Buffer ids;         ///< rows × u32
-  vk::Buffer head_rows;   ///< groups × u32 (room for a group a row)
-  vk::Buffer group_rows;  ///< groups × u32, rows of the group; empty until they are counted
+  std::uint32_t num_drawn = 0;  ///< rows that draws are of: all, or those of the list
+  bool is_listed = false;       ///< draws are of the rows at `rows`, which pass a filter
+  vk::Buffer rows;              ///< u32 each, ascending, with room for all; empty without expressions
+  vk::Buffer ids;               ///< rows × u32
+  vk::Buffer head_rows;         ///< groups × u32 (room for a group a row)
+  vk::Buffer group_rows;        ///< groups × u32, rows of the group; empty until they are counted
 };
 
 /// A path's part of the work on a slice, on the lane of its context.
@@ -30,6 +33,8 @@ class SliceWork {
   virtual Result<void> start_grouping(contract::GroupSlice const& slice) = 0;
   /// Finds the groups: fills `groups`' number, ids and head rows, which have room for every row. Waits.
   virtual Result<void> group(DeviceGroups& groups) = 0;
+  /// Lists the rows that pass, where the backend's expressions have a filter. Waits.
+  virtual Result<void> filter_rows(DeviceGroups& /*groups*/) { return {}; }
   /// Lets go what grouping took; the caller takes its memory back.
   virtual void end_grouping() = 0;
   /// Waits; the column's memory is taken back once the device is done with it.

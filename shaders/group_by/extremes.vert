@@ -2,14 +2,15 @@
 #extension GL_GOOGLE_include_directive : require
 // Minima and maxima by MAX blending, a piece of 24 bits a draw.
 //
-// Bindings: group ids, values, validity, pieces of the draws before. Invocation: vertex = row. Writes: (piece of the
-// value, piece of its complement) at the pixel of group and lane into R32G32_SFLOAT, cleared to -1; -1 for a side that
-// is not asked for or where the pieces above have lost. Overflow: none; rows that lost on both sides, and groups outside
-// of the draw, are clipped.
+// Bindings: group ids, list of rows, values, validity, pieces of the draws before. Invocation: vertex = row, or its
+// place in the list. Writes: (piece of the value, piece of its complement) at the pixel of group and lane into
+// R32G32_SFLOAT, cleared to -1; -1 for a side that is not asked for or where the pieces above have lost. Overflow:
+// none; rows that lost on both sides, and groups outside of the draw, are clipped.
 
 #include "../shared/group_by_layout.h"
 #include "../points/points.glsl"
 #include "group_pixels.glsl"
+#include "listed_rows.glsl"
 #include "validity.glsl"
 #include "values.glsl"
 #define PIECES_ACCESS readonly
@@ -27,7 +28,7 @@ bool is_candidate(uvec4 value, uint number, uint first) {
 }
 
 void main() {
-  uint row = uint(gl_VertexIndex);
+  uint row = listed_row(uint(gl_VertexIndex));
   uint group;
   out_color = vec4(-1.0);
   clip_point();

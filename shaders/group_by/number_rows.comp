@@ -3,7 +3,7 @@
 // Gives every row the dense number of its group (GARUDA §4.1.2): groups in the order of their first rows.
 //
 // Bindings: map, heads and their prefix sum; group ids, head rows. Invocation: one per row. Writes: ids[row] = prefix sum
-// of the row's head; head_rows[id] = row for heads. Overflow: none.
+// of the row's head, kClippedRow of rows without one; head_rows[id] = row for heads. Overflow: none.
 
 #include "../shared/group_by_layout.h"
 #include "../points/groups.glsl"
@@ -18,7 +18,7 @@ void main() {
   uint row = linear_invocation();
   if (row >= push.num_rows) return;
   uint first = map[row];
-  uint id = prefix(first);
+  uint id = first == kClippedRow ? kClippedRow : prefix(first);
   ids[row] = id;
   if (first == row) head_rows[id] = row;
 }

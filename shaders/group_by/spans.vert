@@ -2,13 +2,15 @@
 #extension GL_GOOGLE_include_directive : require
 // Highest and lowest window of the floats of each group, and their special values, by MAX blending.
 //
-// Bindings: group ids, values, validity. Invocation: vertex = row. Writes: (highest + 1, 64 - lowest, NaN, +infinity) and
-// (-infinity) at the pixel of the row's group and lane, over two RGBA32_SFLOAT attachments cleared to 0. Overflow: none;
-// zeros touch no window and are clipped, as are groups outside of the draw.
+// Bindings: group ids, list of rows, values, validity. Invocation: vertex = row, or its place in the list. Writes:
+// (highest + 1, 64 - lowest, NaN, +infinity) and (-infinity) at the pixel of the row's group and lane, over two
+// RGBA32_SFLOAT attachments cleared to 0. Overflow: none; zeros touch no window and are clipped, as are groups outside
+// of the draw.
 
 #include "../shared/group_by_layout.h"
 #include "../points/points.glsl"
 #include "group_pixels.glsl"
+#include "listed_rows.glsl"
 #include "validity.glsl"
 #include "values.glsl"
 
@@ -17,7 +19,7 @@ layout(location = 0) flat out vec4 out_low;
 layout(location = 1) flat out vec4 out_high;
 
 void main() {
-  uint row = uint(gl_VertexIndex);
+  uint row = listed_row(uint(gl_VertexIndex));
   uint group;
   Parts parts = float_parts(load_value(row));
   bool low = (parts.words.x | parts.words.y) != 0u;

@@ -6,9 +6,10 @@
 // Variants: FLAGS, a filter, which clips rows that do not pass; VALUES, a column; NATIVE_FLOATS beside one of them, for
 // devices whose float64 native_floats.glsl can use.
 //
-// Buffers: DrawRowsPush, by address. Invocation: vertex v = row v, at pixel v - first_row. Writes: kRowKept and what
-// the row leaves to be said to colour 0, of VALUES the value to colour 1. Overflow: a row without a value that asks for
-// one, or beyond what steps compute, is drawn even where it does not pass, so that it is heard of.
+// Buffers: DrawRowsPush, by address. Invocation: vertex v = row v, or the row at place v of a list, at pixel
+// v - first_vertex. Writes: kRowKept and what the row leaves to be said to colour 0, of VALUES the value to colour 1.
+// Overflow: a row without a value that asks for one, or beyond what steps compute, is drawn even where it does not pass,
+// so that it is heard of.
 
 #include "../shared/rows_layout.h"
 #include "../primitives/words.glsl"
@@ -42,14 +43,15 @@ void keep_result(ExpressionStep step, uvec4 value, bool has_value, uint row, ino
 
 void main() {
   uint row = uint(gl_VertexIndex);
-  uint said = run_steps(push.steps, push.num_steps, row);
+  if (push.rows != uvec2(0u)) row = InputWords(push.rows).at[row];
+  uint said = run_steps(push.steps, push.num_steps, push.base + row);
   out_color = uvec4((is_kept ? kRowKept : 0u) | said << kSaidShift, 0u, 0u, 0u);
 #ifdef VALUES
   out_value = result;
-  draw_point(row - push.first_row, push.image);
+  draw_point(uint(gl_VertexIndex) - push.first_vertex, push.image);
 #else
   if (is_kept || said != 0u) {
-    draw_point(row - push.first_row, push.image);
+    draw_point(uint(gl_VertexIndex) - push.first_vertex, push.image);
   } else {
     clip_point();
   }

@@ -13,6 +13,9 @@ GARUDA_SHADER_BEGIN
 const uint kOccupied = 0x80000000u;
 const uint kRowMask = 0x7fffffffu;
 
+// In the place of the group of a row that fails a filter: no draw has it, so that the row is clipped.
+const uint kClippedRow = 0xffffffffu;
+
 // Compute passes run workgroups of this many invocations: the most that every device must offer beyond 128 and that
 // SwiftShader has.
 const uint kGroupSize = 256u;

@@ -18,19 +18,23 @@ const uint kSaidShift = 1u;  // above: kRowFailed and kRowUnsettled
 /// Draws rows, whose expression the vertex stage evaluates.
 struct DrawRowsPush {
   device_address steps;  // num_steps × kExpressionStepWords
+  device_address rows;   // u32 by vertex: the row, counted from base; 0: rows are vertices
   uint num_steps;
-  uint first_row;  // at pixel 0
+  uint first_vertex;  // at pixel 0
+  uint base;          // the first row in the table
   Raster image;
 };
 
 /// Takes rows over from the image.
 struct TakeRowsPush {
-  device_address target;  // FLAGS: rows × u32, 1 where a row passes, else 0; VALUES: rows × `words` u32
-  device_address nulls;   // VALUES: rows × u32 of null bits, zeroed; 0: no row is null
-  device_address state;   // a word of kRowFailed and kRowUnsettled
-  uint first_row;         // at pixel 0
-  uint num_rows;          // in the image
-  uint log2_width;        // of the image
+  device_address target;    // FLAGS: rows × u32, 1 where a row passes, else 0; VALUES: rows × `words` u32
+  device_address nulls;     // VALUES: rows × u32 of null bits, zeroed; 0: nobody reads them
+  device_address validity;  // VALUES: a bit by row, zeroed, set of those that have a value; 0: nobody reads it
+  device_address state;     // a word of kRowFailed and kRowUnsettled
+  device_address rows;      // as DrawRowsPush has it
+  uint first_vertex;        // at pixel 0
+  uint num_rows;            // in the image
+  uint log2_width;          // of the image
   uint words;
   uint null_bit;
 };

@@ -8,6 +8,7 @@
 #include "operators/compute/primitives/device_primitives.hpp"
 #include "operators/compute/primitives/late_gather.hpp"
 #include "operators/device/device_types.hpp"
+#include "operators/device/rows/read_columns.hpp"
 #include "operators/graphics/rows/drawn_rows.hpp"
 #include "operators/materialize/column_words.hpp"
 
@@ -16,39 +17,7 @@ namespace {
 
 constexpr char const* kFilterPhase = "filter";
 constexpr char const* kProjectPhase = "project";
-// A point costs more than an element of a pass, so that their paces are measured apart.
-constexpr char const* kDrawPhase = "draw rows";
 constexpr char const* kCopyPhase = "copy columns";
-
-/// The types of the columns that an expression reads, by position; others have any.
-std::vector<DataType> read_types_of(expr::Expression const& expression, std::size_t num_columns) {
-  std::vector<DataType> types(num_columns, DataType{TypeId::boolean});
-  auto const visit = [&](auto const& self, expr::Expression const& part) -> void {
-    if (part.form == expr::Expression::Form::column) types[part.column] = part.type;
-    for (auto const& argument : part.arguments) self(self, argument);
-  };
-  visit(visit, expression);
-  return types;
-}
-
-/// Columns as steps read them, and where the strings lie that some of them are numbers of.
-struct ReadColumns {
-  std::vector<compute::ExpressionInput> inputs;
-  std::vector<compute::DeviceStrings> strings;
-};
-
-Result<ReadColumns> read_columns(compute::ComputeContext& context, DeviceTableState const& table,
-                                 std::vector<DataType> const& types) {
-  ReadColumns read;
-  for (std::size_t c = 0; c < types.size(); ++c) {
-    auto& input = read.inputs.emplace_back(compute::ExpressionInput{types[c], table.words(c), table.nulls(c), {}});
-    if (!is_stored_as_strings(types[c]) || table.columns[c].strings == nullptr) continue;
-    GARUDA_TRY_ASSIGN(auto view, view_of(context, *table.columns[c].strings, *table.columns[c].strings));
-    input.strings = view.view();
-    read.strings.push_back(std::move(view));
-  }
-  return read;
-}
 
 /// Whether a row may be null: nothing else than a null makes one, but for failures that are to.
 bool may_be_null(expr::Expression const& expression, DeviceTableState const& table) {
@@ -193,18 +162,19 @@ class RowPasses {
                                               VkDeviceAddress flags) {
     if (!draws_) return evaluate(context, kFilterPhase, steps);
     GARUDA_TRY(start_drawing(context, graphics::RowForm::flags));
-    GARUDA_TRY(drawn_->record_flags(context, kDrawPhase, steps, flags));
-    return drawn_->read_state(context, kDrawPhase);
+    GARUDA_TRY(drawn_->record_flags(context, graphics::kDrawPhase, steps, flags));
+    return drawn_->read_state(context, graphics::kDrawPhase);
   }
 
   /// Fills computed columns. Errors: those of the passes.
   Result<compute::ExpressionState> fill(compute::ComputeContext& context, ComputedColumns const& computed) {
     if (!draws_) return evaluate(context, kProjectPhase, computed.steps);
     GARUDA_TRY(start_drawing(context, graphics::RowForm::values));
-    for (auto const words : computed.nulls) GARUDA_TRY(context.fill(kDrawPhase, computed.stored[words].buffer, 0));
+    for (auto const words : computed.nulls)
+      GARUDA_TRY(context.fill(graphics::kDrawPhase, computed.stored[words].buffer, 0));
     for (auto const& column : computed.drawn)
-      GARUDA_TRY(drawn_->record_column(context, kDrawPhase, column.steps, column.target, column.nulls));
-    return drawn_->read_state(context, kDrawPhase);
+      GARUDA_TRY(drawn_->record_column(context, graphics::kDrawPhase, column.steps, column.target, column.nulls));
+    return drawn_->read_state(context, graphics::kDrawPhase);
   }
 
  private:
@@ -216,7 +186,7 @@ class RowPasses {
   }
 
   Result<void> start_drawing(compute::ComputeContext& context, graphics::RowForm form) {
-    GARUDA_TRY_ASSIGN(drawn_, graphics::DrawnRows::create(context, *table_.device.open.pipelines, form, table_.rows));
+    GARUDA_TRY_ASSIGN(drawn_, graphics::DrawnRows::create(context, *table_.device.open.pipelines, form, {table_.rows}));
     return {};
   }
 

@@ -7,6 +7,7 @@
 #include "operators/compute/primitives/compute_context.hpp"
 #include "operators/contract/offers/costs.hpp"
 #include "operators/graphics/group_by/group_context.hpp"
+#include "operators/graphics/rows/row_programs.hpp"
 #include "operators/vulkan/device_offers.hpp"
 #include "operators/vulkan/group_slice.hpp"
 #include "operators/vulkan/pass_context.hpp"
@@ -116,6 +117,10 @@ void add_offer(contract::GroupByInquiry const& inquiry, contract::GroupByOffer o
 }
 
 }  // namespace
+
+bool draws_expressions(vk::DeviceTraits const& traits) {
+  return blends_all(traits) && compute::compute_tuning(traits).has_value();
+}
 
 Result<GroupByLimits> group_by_limits(vk::DeviceTraits const& traits, ImageSizes const& sizes) {
   if (traits.limits.max_workgroup_invocations < shaders::kGroupSize) {

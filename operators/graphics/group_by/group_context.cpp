@@ -50,7 +50,7 @@ struct PassRow {
 
 constexpr auto kPrefix = bindings(kBindOffsets, kBindTileBases);
 constexpr auto kMapped = bindings(kBindRows, kBindHashImage, kBindMap, kBindHead, kBindLost);
-constexpr auto kColumn = bindings(kBindIds, kBindValues, kBindValidity);
+constexpr auto kColumn = bindings(kBindRows, kBindIds, kBindValues, kBindValidity);
 constexpr auto kSummed = kColumn | bindings(kBindSpans, kBindFirstPixels);
 
 // The passes, in the order of GroupPass.
@@ -75,11 +75,11 @@ constexpr std::array<PassRow, kGroupPasses> kPasses{{
      bindings(kBindRows, kBindLost, kBindRowsOut) | kPrefix, sizeof(RowsPush)},
     {GroupPass::number_rows, "group_by/number_rows.comp", kByNothing, Target::none,
      bindings(kBindMap, kBindIds, kBindHeadRows) | kPrefix, sizeof(RowsPush)},
-    {GroupPass::count, "group_by/count.vert", kByNulls, Target::count, bindings(kBindIds, kBindValidity),
-     sizeof(GroupsPush)},
+    {GroupPass::count, "group_by/count.vert", kByList | kByNulls, Target::count,
+     bindings(kBindRows, kBindIds, kBindValidity), sizeof(GroupsPush)},
     {GroupPass::fold_counts, "group_by/fold_counts.comp", kByNothing, Target::none,
      bindings(kBindAccumulators, kBindGroupRows), sizeof(GroupsPush)},
-    {GroupPass::spans, "group_by/spans.vert", kByValues | kByFloats | kByNulls, Target::spans, kColumn,
+    {GroupPass::spans, "group_by/spans.vert", kByList | kByValues | kByFloats | kByNulls, Target::spans, kColumn,
      sizeof(GroupsPush)},
     {GroupPass::fold_spans, "group_by/fold_spans.comp", kByNothing, Target::none,
      bindings(kBindAccumulators, kBindSpans), sizeof(GroupsPush)},
@@ -87,10 +87,10 @@ constexpr std::array<PassRow, kGroupPasses> kPasses{{
      bindings(kBindGroupRows, kBindSpans, kBindCounts), sizeof(AllotPush)},
     {GroupPass::place_pixels, "group_by/place_pixels.comp", kByNothing, Target::none,
      bindings(kBindFirstPixels) | kPrefix, sizeof(AllotPush)},
-    {GroupPass::sum, "group_by/sum.vert", kByValues | kByNulls, Target::limbs, kSummed, sizeof(SumPush)},
+    {GroupPass::sum, "group_by/sum.vert", kByList | kByValues | kByNulls, Target::limbs, kSummed, sizeof(SumPush)},
     {GroupPass::fold_sums, "group_by/fold_sums.comp", kByValues, Target::none,
      bindings(kBindAccumulators, kBindSpans, kBindFirstPixels, kBindSums), sizeof(SumPush)},
-    {GroupPass::extremes, "group_by/extremes.vert", kByValues | kByNulls, Target::extremes,
+    {GroupPass::extremes, "group_by/extremes.vert", kByList | kByValues | kByNulls, Target::extremes,
      kColumn | bindings(kBindPieces), sizeof(ExtremesPush)},
     {GroupPass::fold_extremes, "group_by/fold_extremes.comp", kByValues, Target::none,
      bindings(kBindAccumulators, kBindPieces), sizeof(ExtremesPush)},
@@ -248,7 +248,7 @@ Result<void> GroupTarget::draw(GroupContext& context, char const* phase, char co
   pass.attachments = layers_;
   pass.area = {shape_.width(), shape_.height};
   pass.clear = clear;
-  pass.vertices = groups.num_rows;
+  pass.vertices = groups.num_drawn;
   pass.last_use = vk::use::kComputeSampled;  // the fold of an earlier range
   pass.next_use = vk::use::kComputeSampled;
   return context.draw(pass);
@@ -287,8 +287,9 @@ std::uint64_t GroupContext::pixels_at_once(std::uint64_t pixels, std::uint64_t b
 }
 
 std::vector<vk::BoundResource> SliceColumn::resources(vulkan::DeviceGroups const& groups) const {
-  // A variant that reads no values or no validity is bound to a buffer that is there.
+  // A variant that reads no list, no values or no validity is bound to a buffer that is there.
   return {vk::BoundResource::of(shaders::kBindIds, groups.ids),
+          vk::BoundResource::of(shaders::kBindRows, groups.is_listed ? groups.rows : groups.ids),
           vk::BoundResource::of(shaders::kBindValues, values ? values : groups.ids),
           vk::BoundResource::of(shaders::kBindValidity, validity ? validity : groups.ids)};
 }

@@ -105,13 +105,14 @@ struct SliceColumn : vulkan::UploadedColumn {
   contract::ValueKind kind = contract::ValueKind::none;
 
   bool nulls() const noexcept { return static_cast<bool>(validity); }
-  GroupPassKind pass_kind() const noexcept {
+  GroupPassKind pass_kind(vulkan::DeviceGroups const& groups) const noexcept {
     GroupPassKind pass;
+    pass.listed = groups.is_listed;
     pass.values = kind;
     pass.nulls = nulls();
     return pass;
   }
-  /// Group ids, values and validity for a pass.
+  /// Group ids, the list of rows, values and validity for a pass.
   std::vector<vk::BoundResource> resources(vulkan::DeviceGroups const& groups) const;
 };
 
@@ -137,7 +138,7 @@ class GroupTarget {
   }
   shaders::GroupsPush push(vulkan::DeviceGroups const& groups, GroupRange range) const noexcept;
 
-  /// Draws every row of `groups` once.
+  /// Draws every row of `groups` that is drawn once.
   Result<void> draw(GroupContext& context, char const* phase, char const* label, vk::Pipeline const& pipeline,
                     std::span<vk::BoundResource const> resources, std::span<std::byte const> push,
                     vulkan::DeviceGroups const& groups, VkClearColorValue clear);

@@ -28,7 +28,7 @@ Result<void> find_piece(Extremes& extremes, GroupRange range, std::uint32_t piec
   auto const pieces = vk::BoundResource::of(shaders::kBindPieces, extremes.pieces);
   auto resources = extremes.column.resources(groups);
   resources.push_back(pieces);
-  auto const kind = extremes.column.pass_kind();
+  auto const kind = extremes.column.pass_kind(groups);
   GARUDA_TRY_ASSIGN(auto const* pipeline, context.pipeline(GroupPass::extremes, kind));
   GARUDA_TRY(extremes.target.draw(context, vulkan::phase::kExtremes, "aggregate: extremes", *pipeline, resources,
                                   vulkan::push_bytes(push), groups, vk::clear_float(-1, -1, -1, -1)));

@@ -72,7 +72,7 @@ Result<void> GroupSums::find_spans(GroupContext& context) {
   auto const bytes = std::uint64_t{groups_.num_groups} * sizeof(Span);
   GARUDA_TRY_ASSIGN(spans_, context.buffer(bytes, "windows of groups"));
   GARUDA_TRY_ASSIGN(auto target, GroupTarget::create(context, groups_, VK_FORMAT_R32G32B32A32_SFLOAT, 2, 0));
-  GARUDA_TRY_ASSIGN(auto const* pipeline, context.pipeline(GroupPass::spans, column_.pass_kind()));
+  GARUDA_TRY_ASSIGN(auto const* pipeline, context.pipeline(GroupPass::spans, column_.pass_kind(groups_)));
   auto const bound = column_.resources(groups_);
   for (std::uint32_t first = 0; first < groups_.num_groups; first += target.groups_at_once()) {
     auto const range = target.range(first, groups_.num_groups);
@@ -159,14 +159,14 @@ Result<void> GroupSums::draw_part(GroupContext& context, shaders::SumPush const&
   vulkan::PointPass pass;
   pass.phase = vulkan::phase::kSum;
   pass.label = "aggregate: sum";
-  GARUDA_TRY_ASSIGN(pass.pipeline, context.pipeline(GroupPass::sum, column_.pass_kind()));
+  GARUDA_TRY_ASSIGN(pass.pipeline, context.pipeline(GroupPass::sum, column_.pass_kind(groups_)));
   pass.resources = bound;
   pass.push = vulkan::push_bytes(push);
   pass.target = &limbs_;
   pass.attachments = 2;
   pass.area = {shape.width(), shape.height};
   pass.clear = vk::clear_float(0);
-  pass.vertices = groups_.num_rows;
+  pass.vertices = groups_.num_drawn;
   pass.instances = two_windows ? 2 : 1;
   pass.last_use = vk::use::kComputeSampled;  // the fold of an earlier part
   pass.next_use = vk::use::kComputeSampled;
@@ -174,8 +174,8 @@ Result<void> GroupSums::draw_part(GroupContext& context, shaders::SumPush const&
   std::array const folded{vk::BoundResource::of(shaders::kBindAccumulators, limbs_.array_view()), spans(),
                           vk::BoundResource::of(shaders::kBindFirstPixels, first_pixels_),
                           vk::BoundResource::of(shaders::kBindSums, sums_)};
-  GARUDA_TRY(context.dispatch(vulkan::phase::kFold, "fold sums", GroupPass::fold_sums, column_.pass_kind(), folded,
-                              vulkan::push_bytes(push), groups_.num_groups));
+  GARUDA_TRY(context.dispatch(vulkan::phase::kFold, "fold sums", GroupPass::fold_sums, column_.pass_kind(groups_),
+                              folded, vulkan::push_bytes(push), groups_.num_groups));
   // Sums, before they are copied to the host.
   return context.order(vulkan::phase::kFold, vk::use::kComputeWrite, vk::use::kTransferRead);
 }

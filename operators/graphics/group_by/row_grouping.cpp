@@ -115,9 +115,9 @@ shaders::HashPush RowGrouping::push_of(std::uint32_t count, vulkan::ImageShape c
   }
   auto const pixels = static_cast<std::uint32_t>(shape.pixels());
   push.address = {0, 0, 33 - static_cast<std::uint32_t>(std::bit_width(pixels)), pixels};
-  push.seed = iteration_ == 0 ? 0 : shaders::mix32(iteration_);
-  push.hash_first = iteration_ == 0 ? hash_first_ : 0;
-  push.hash_count = iteration_ == 0 ? hash_count_ : num_words_;
+  push.seed = is_first() ? 0 : shaders::mix32(iteration_);
+  push.hash_first = is_first() ? hash_first_ : 0;
+  push.hash_count = is_first() ? hash_count_ : num_words_;
   return push;
 }
 
@@ -128,15 +128,17 @@ GroupPassKind RowGrouping::pass_kind() const {
 }
 
 vk::BoundResource RowGrouping::rows() const {
-  // The first pass is over all rows and reads no list.
+  // A first pass over all rows reads no list.
+  if (passing_ != nullptr && is_first()) return vk::BoundResource::of(shaders::kBindRows, *passing_);
   return vk::BoundResource::of(shaders::kBindRows, iteration_ == 0 ? map_ : lists_.at((iteration_ - 1) % 2));
 }
 
 Result<void> RowGrouping::run(GroupContext& context, vulkan::DeviceGroups& groups) {
   auto largest = address_.image;
-  for (auto count = num_rows_; count > 0; ++iteration_) {
-    auto shape = kind_.direct || iteration_ == 0 ? address_.image
-                                                 : group_image(count, texel_bytes_, image_bytes_, context.limits());
+  if (groups.is_listed) GARUDA_TRY(begin_with(context, groups.rows));
+  for (auto count = groups.num_drawn; count > 0; ++iteration_) {
+    auto shape =
+        kind_.direct || is_first() ? address_.image : group_image(count, texel_bytes_, image_bytes_, context.limits());
     if (shape.pixels() > largest.pixels()) {
       // Rows left only become fewer, so this image has room for all that follow.
       auto larger = context.image(format_, shape, attachments_, "larger hash image");
@@ -194,6 +196,16 @@ Result<void> RowGrouping::map_rows(GroupContext& context, shaders::HashPush cons
   GARUDA_TRY(context.order(vulkan::phase::kMap, vk::use::kVertexRead | vk::use::kComputeWrite, vk::use::kComputeWrite));
   return context.dispatch(vulkan::phase::kMap, "Map and Head", map_pass_, pass_kind(), resources,
                           vulkan::push_bytes(push), push.count);
+}
+
+// Rows that pass are those that are left for the first image, as losers are for the next ones.
+Result<void> RowGrouping::begin_with(GroupContext& context, vk::Buffer const& passing) {
+  passing_ = &passing;
+  first_iteration_ = ++iteration_;
+  GARUDA_TRY_ASSIGN(auto* const recorder, context.submissions().record(vulkan::phase::kMap));
+  recorder->fill(map_.view(), shaders::kClippedRow);
+  recorder->barrier(map_, vk::use::kTransferWrite, vk::use::kComputeWrite);
+  return {};
 }
 
 Result<std::uint32_t> RowGrouping::list_losers(GroupContext& context, std::uint32_t count) {

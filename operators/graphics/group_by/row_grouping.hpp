@@ -22,7 +22,8 @@ class RowGrouping {
   /// words; no_device when more colour attachments were asked for than there are; limit_exceeded.
   static Result<std::unique_ptr<RowGrouping>> start(GroupContext& context, contract::GroupSlice const& slice);
 
-  /// Finds the groups: fills `groups`' number, ids and head rows, which have room for every row. Waits.
+  /// Finds the groups: fills `groups`' number, ids and head rows, which have room for every row, of rows that are
+  /// drawn; others have the id kClippedRow. Waits.
   Result<void> run(GroupContext& context, vulkan::DeviceGroups& groups);
 
  private:
@@ -31,10 +32,12 @@ class RowGrouping {
   Result<void> take_memory(GroupContext& context);
   Result<void> draw_image(GroupContext& context, shaders::HashPush const& push, vulkan::ImageShape const& shape);
   Result<void> map_rows(GroupContext& context, shaders::HashPush const& push);
+  Result<void> begin_with(GroupContext& context, vk::Buffer const& passing);
   Result<std::uint32_t> list_losers(GroupContext& context, std::uint32_t count);
   Result<void> number_groups(GroupContext& context, vulkan::DeviceGroups& groups);
   shaders::HashPush push_of(std::uint32_t count, vulkan::ImageShape const& shape) const;
   GroupPassKind pass_kind() const;
+  bool is_first() const noexcept { return iteration_ == first_iteration_; }
   vk::BoundResource rows() const;
 
   std::uint32_t num_rows_ = 0;
@@ -48,8 +51,10 @@ class RowGrouping {
   VkFormat format_ = VK_FORMAT_UNDEFINED;
   std::uint32_t attachments_ = 1;
   std::uint64_t texel_bytes_ = 0;
-  std::uint64_t image_bytes_ = 0;  // that an image may take
-  std::uint32_t iteration_ = 0;
+  std::uint64_t image_bytes_ = 0;        // that an image may take
+  std::uint32_t iteration_ = 0;          // of images and lists; above 0 passes are over a list
+  std::uint32_t first_iteration_ = 0;    // with an image
+  vk::Buffer const* passing_ = nullptr;  // rows of the first image; nullptr: all
 
   vk::Buffer keys_;
   vk::Image image_;

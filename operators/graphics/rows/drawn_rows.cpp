@@ -44,8 +44,8 @@ PipelineSpec take_pipeline(RowForm form) {
 }  // namespace
 
 Result<DrawnRows> DrawnRows::create(compute::ComputeContext& context, vk::PipelineStore& pipelines, RowForm form,
-                                    std::uint64_t rows) {
-  GARUDA_EXPECTS(rows > 0);
+                                    RowsToDraw const& rows) {
+  GARUDA_EXPECTS(rows.count > 0);
   DrawnRows drawn;
   drawn.attachments_ = layers_of(form);
   drawn.rows_ = rows;
@@ -53,7 +53,7 @@ Result<DrawnRows> DrawnRows::create(compute::ComputeContext& context, vk::Pipeli
   GARUDA_TRY_ASSIGN(drawn.take_, compile(pipelines, take_pipeline(form)));
   auto const pixel_bytes = form == RowForm::flags ? 4U : 32U;
   auto const affordable = std::max(context.bytes_left() / 4 / pixel_bytes, kLeastWindowRows);
-  auto pixels = std::min({rows, kMostWindowRows, affordable});
+  auto pixels = std::min({rows.count, kMostWindowRows, affordable});
   GARUDA_TRY_ASSIGN(drawn.image_,
                     context.halved_until_it_fits(pixels, std::min(pixels, kLeastWindowRows), [&](std::uint64_t n) {
                       drawn.shape_ = vulkan::image_for(n, vulkan::kDefaultResultExtent);
@@ -83,6 +83,16 @@ Result<void> DrawnRows::record_column(compute::ComputeContext& context, char con
   return record(context, phase, steps, take);
 }
 
+Result<void> DrawnRows::record_values(compute::ComputeContext& context, char const* phase,
+                                      compute::ExpressionSteps const& steps, compute::DeviceColumn target,
+                                      VkDeviceAddress validity) {
+  shaders::TakeRowsPush take{};
+  take.target = target.address;
+  take.words = target.words;
+  take.validity = validity;
+  return record(context, phase, steps, take);
+}
+
 Result<void> DrawnRows::record(compute::ComputeContext& context, char const* phase,
                                compute::ExpressionSteps const& steps, shaders::TakeRowsPush take) {
   if (steps_.empty()) GARUDA_TRY(context.fill(phase, state_, 0));
@@ -92,9 +102,10 @@ Result<void> DrawnRows::record(compute::ComputeContext& context, char const* pha
   GARUDA_TRY(on_device.record(context, phase));
   take.state = state_.address();
   take.log2_width = shape_.log2_width;
-  for (std::uint64_t first = 0; first < rows_; first += shape_.pixels()) {
-    take.first_row = static_cast<std::uint32_t>(first);
-    take.num_rows = static_cast<std::uint32_t>(std::min(shape_.pixels(), rows_ - first));
+  take.rows = rows_.list;
+  for (std::uint64_t first = 0; first < rows_.count; first += shape_.pixels()) {
+    take.first_vertex = static_cast<std::uint32_t>(first);
+    take.num_rows = static_cast<std::uint32_t>(std::min(shape_.pixels(), rows_.count - first));
     GARUDA_TRY(draw_window(context, phase, on_device, take));
   }
   return {};
@@ -107,7 +118,9 @@ Result<void> DrawnRows::draw_window(compute::ComputeContext& context, char const
   shaders::DrawRowsPush push{};
   push.steps = steps.address();
   push.num_steps = steps.num_steps();
-  push.first_row = take.first_row;
+  push.rows = rows_.list;
+  push.first_vertex = take.first_vertex;
+  push.base = static_cast<std::uint32_t>(rows_.first);
   push.image = shape_.raster();
   vulkan::PointPass pass;
   pass.phase = phase;
@@ -118,7 +131,7 @@ Result<void> DrawnRows::draw_window(compute::ComputeContext& context, char const
   pass.attachments = attachments_;
   pass.area = {shape_.width(), shape_.height};
   pass.clear = vk::clear_uint(0);
-  pass.first_vertex = take.first_row;
+  pass.first_vertex = take.first_vertex;
   pass.vertices = take.num_rows;
   pass.last_use = vk::use::kComputeSampled;
   pass.next_use = vk::use::kComputeSampled;

@@ -25,14 +25,25 @@ struct NullBit {
   std::uint32_t bit = 0;
 };
 
-/// Draws the rows of one table, an expression after the other, a window of rows at a time: shaders of the graphics
+/// The phase of draws whose vertices evaluate: a point costs more than an element of a pass, so that their paces are
+/// measured apart.
+inline constexpr char const* kDrawPhase = "draw rows";
+
+/// Rows of a table: `count` from `first` on, or those of a list.
+struct RowsToDraw {
+  std::uint64_t count = 0;   ///< at least one, at most 2^31
+  std::uint64_t first = 0;   ///< what is written counts from here
+  VkDeviceAddress list = 0;  ///< count × u32, counted from `first`; 0: all of them
+};
+
+/// Draws rows of one table, an expression after the other, a window of rows at a time: shaders of the graphics
 /// pipeline store nothing, so a row's result is the colour of its pixel, from which a compute pass takes it. Stays in
 /// place until everything recorded has run.
 class DrawnRows {
  public:
-  /// Takes memory for the image. `rows`: at least one, at most 2^31. Errors: those of memory and pipelines.
+  /// Takes memory for the image. Errors: those of memory and pipelines.
   static Result<DrawnRows> create(compute::ComputeContext& context, vk::PipelineStore& pipelines, RowForm form,
-                                  std::uint64_t rows);
+                                  RowsToDraw const& rows);
 
   /// Records words 0 and 1 a row at `flags`: 1 where the row passes. `steps` end with ExpressionSteps::add_flags. Form:
   /// flags. Errors: those of DeviceSteps and submissions.
@@ -42,6 +53,9 @@ class DrawnRows {
   /// Errors: as above.
   Result<void> record_column(compute::ComputeContext& context, char const* phase, compute::ExpressionSteps const& steps,
                              compute::DeviceColumn target, std::optional<NullBit> nulls);
+  /// As record_column. `validity`: a bit a row, zeroed, which gets those of rows that have a value.
+  Result<void> record_values(compute::ComputeContext& context, char const* phase, compute::ExpressionSteps const& steps,
+                             compute::DeviceColumn target, VkDeviceAddress validity);
   /// Submits and waits, where a row can have left something.
   Result<compute::ExpressionState> read_state(compute::ComputeContext& context, char const* phase) const;
 
@@ -54,7 +68,7 @@ class DrawnRows {
   vk::Pipeline const* draw_ = nullptr;
   vk::Pipeline const* take_ = nullptr;
   std::uint32_t attachments_ = 1;
-  std::uint64_t rows_ = 0;
+  RowsToDraw rows_;
   vulkan::ImageShape shape_;
   vk::Image image_;
   vk::Buffer state_;

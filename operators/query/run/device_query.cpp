@@ -12,6 +12,7 @@
 #include "operators/contract/sizing.hpp"
 #include "operators/device/device_group_by.hpp"
 #include "operators/device/device_types.hpp"
+#include "operators/device/rows/group_programs.hpp"
 #include "operators/group_by/group_by.hpp"
 #include "operators/join/join.hpp"
 #include "operators/plan/path_choice.hpp"
@@ -132,6 +133,8 @@ std::optional<std::string> DeviceQuery::refusal(Bound const& query) const {
   if (auto const* const scan = std::get_if<BoundScan>(&operation))
     return scan->table.resident() != nullptr ? std::nullopt : std::optional<std::string>("the table is the host's");
   if (gave_up_) return gave_up_;
+  bool const groups = std::holds_alternative<BoundGroupBy>(operation);
+  if (groups && drawn(query)) return std::nullopt;
   for (auto const& input : query.inputs)
     if (auto const* const project = std::get_if<BoundProject>(&operation); project == nullptr)
       if (auto reason = no_place(input.schema)) return reason;
@@ -149,9 +152,7 @@ std::optional<std::string> DeviceQuery::refusal(Bound const& query) const {
     }
     return computes ? std::nullopt : refusal(query.inputs[0]);
   }
-  bool const joins_or_groups =
-      std::holds_alternative<BoundJoin>(operation) || std::holds_alternative<BoundGroupBy>(operation);
-  if (joins_or_groups && path_->draws_rows)
+  if ((groups || std::holds_alternative<BoundJoin>(operation)) && path_->draws_rows)
     return fmt::format("path {} joins and groups tables of the host", path_->name);
   if (auto const* const join = std::get_if<BoundJoin>(&operation)) {
     if (join->keys.empty()) return "joins without keys take tables of the host";
@@ -230,6 +231,7 @@ Result<HeldRows> DeviceQuery::rows_of(Bound const& query, std::vector<bool> cons
   if (auto const* const predicate = std::get_if<BoundFilter>(&operation)) return filter(*predicate, query, needed);
   if (auto const* const columns = std::get_if<BoundProject>(&operation)) return project(*columns, query, needed);
   if (auto const* const joined = std::get_if<BoundJoin>(&operation)) return join(*joined, query);
+  if (auto const drawn = this->drawn(query)) return group_drawn(*drawn, query);
   return group_by(std::get<BoundGroupBy>(operation), query);
 }
 
@@ -394,10 +396,10 @@ Result<HeldRows> DeviceQuery::kept(QueryResult& result, Bound const& query, std:
   auto plan = result.plan();
   say_work(plan, query);
   plan.inputs = std::move(inputs);
-  auto const stats = result.stats();
-  run_.recorder.absorb(stats);
   auto taken = result.take_device_table();
   if (taken) {
+    auto const stats = result.stats();
+    run_.recorder.absorb(stats);
     DeviceRows rows;
     own(rows, std::move(*taken));
     place_all(rows);
@@ -406,7 +408,9 @@ Result<HeldRows> DeviceQuery::kept(QueryResult& result, Bound const& query, std:
   }
   if (taken.error().code() != ErrorCode::usage) return tl::unexpected<Error>(taken.error());
   GARUDA_TRY_ASSIGN(auto table, collect(result));
-  set_rows(plan, static_cast<std::uint64_t>(table.num_rows()), result.stats().total_ns);
+  auto const stats = result.stats();
+  run_.recorder.absorb(stats);
+  set_rows(plan, static_cast<std::uint64_t>(table.num_rows()), stats.total_ns);
   return HeldRows{with_positions(std::move(table)), std::move(plan)};
 }
 
@@ -430,6 +434,67 @@ Result<HeldRows> DeviceQuery::group_by(BoundGroupBy const& group_by, Bound const
   GroupByOptions const options{options_, options_.group_by_tuning};
   GARUDA_TRY_ASSIGN(auto result, group_by::group_by({table, spec, std::move(columns), options, &devices_}));
   return kept(*result, query, {std::move(input.plan)});
+}
+
+std::optional<DrawnGroupBy> DeviceQuery::drawn(Bound const& query) const {
+  auto const& tuning = options_.group_by_tuning;
+  if (!path_->draws_rows || tuning.radix_bits > 0 || !device::draws_expressions(device_)) return std::nullopt;
+  auto drawn = drawn_group_by(query);
+  if (!drawn || !drawn->resolved(TableView(drawn->schema, {}))) return std::nullopt;
+  auto const columns = drawn->source->schema.size();
+  auto const refuses = [&](expr::Expression const& expression) {
+    return !device::check_device_expression(expression, columns);
+  };
+  if ((drawn->filter && refuses(*drawn->filter)) || std::ranges::any_of(drawn->values, refuses)) return std::nullopt;
+  return drawn;
+}
+
+Result<HeldRows> DeviceQuery::group_drawn(DrawnGroupBy const& drawn, Bound const& query) {
+  auto const& source = *drawn.source;
+  std::vector<bool> read(source.schema.size(), false);
+  auto const note = [&](std::size_t column) { read[column] = true; };
+  if (drawn.filter) expr::visit_columns(*drawn.filter, note);
+  for (auto const& value : drawn.values) expr::visit_columns(value, note);
+  // The host reads keys and columns that nothing computes, the device what expressions read.
+  auto const rows_of_source = [&]() -> Result<HeldRows> {
+    if (computes(source)) return rows_of(source, every_column(source.schema));
+    GARUDA_TRY_ASSIGN(auto ran, run_on_host_(source));
+    return HeldRows{std::move(ran.table), std::move(ran.plan)};
+  };
+  GARUDA_TRY_ASSIGN(auto held, rows_of_source());
+  DeviceRows rows;
+  if (auto* const there = std::get_if<DeviceRows>(&held.rows)) {
+    rows = std::move(*there);
+    GARUDA_TRY_ASSIGN(held.rows, bring_down(rows));
+  } else {
+    GARUDA_TRY_ASSIGN(rows, upload(std::get<Table>(held.rows).view(), read));
+  }
+  auto filter = drawn.filter;
+  if (filter) filter = placed(std::move(*filter), rows);
+  std::vector<expr::Expression> values;
+  for (auto const& value : drawn.values) values.push_back(placed(value, rows));
+  GARUDA_TRY_ASSIGN(auto const programs, device::GroupPrograms::create(*rows.table, filter, values, rows_options()));
+
+  TableWithoutValues const table(std::get<Table>(held.rows).view(), drawn.schema);
+  GARUDA_TRY_ASSIGN(auto columns, drawn.resolved(table.view()));
+  columns.name_in_errors(shown_names(std::get<BoundGroupBy>(query.operation), query.schema));
+  GroupByOptions options{options_, options_.group_by_tuning};
+  options.tuning.radix_bits = 0;  // rows stay in the order that expressions know
+  resolve::GroupByRequest request{table.view(), drawn.spec, std::move(columns), options, &devices_};
+  request.expressions = &programs->expressions();
+  auto plan = std::move(held.plan);
+  for (auto node = drawn.drawn.rbegin(); node != drawn.drawn.rend(); ++node) {
+    auto drawn_here = node_of(**node);
+    drawn_here.inputs.push_back(std::move(plan));
+    plan = std::move(drawn_here);
+    bool const is_filter = std::holds_alternative<BoundFilter>((*node)->operation);
+    plan.details.emplace_back("rows", is_filter ? "drawn by the group-by, which clips those that fail"
+                                                : "drawn by the group-by, whose vertices compute values");
+  }
+  GARUDA_TRY_ASSIGN(auto result, group_by::group_by(std::move(request)));
+  auto grouped = kept(*result, query, {std::move(plan)});
+  if (!grouped && programs->expressions().has_given_up()) return unsettled(query);
+  return grouped;
 }
 
 }  // namespace garuda::query

@@ -18,6 +18,7 @@
 #include "operators/device/device_table.hpp"
 #include "operators/device/rows/device_rows.hpp"
 #include "operators/query/bind.hpp"
+#include "operators/query/run/drawn_group_by.hpp"
 #include "operators/run/query_run.hpp"
 
 namespace garuda::query {
@@ -82,6 +83,9 @@ class DeviceQuery {
   Result<HeldRows> project(BoundProject const& project, Bound const& query, std::vector<bool> const& needed);
   Result<HeldRows> join(BoundJoin const& join, Bound const& query);
   Result<HeldRows> group_by(BoundGroupBy const& group_by, Bound const& query);
+  /// The group-by with what its draws evaluate, on a path that draws rows; nullopt: they evaluate nothing.
+  std::optional<DrawnGroupBy> drawn(Bound const& query) const;
+  Result<HeldRows> group_drawn(DrawnGroupBy const& drawn, Bound const& query);
 
   /// Makes of the rows those of a projection that computes columns. Requires: the rows own their table.
   Result<void> compute(BoundProject const& project, Bound const& query, std::vector<bool> const& needed,
