@@ -155,7 +155,7 @@ class FloatArithmetic : public testing::ComputeDeviceTest {
     std::optional<ExpressionPass> pass;
     ExpressionState state;
     if (form.draws) {
-      drawn = value_of(graphics::DrawnRows::create(lane.context(), store(), graphics::RowForm::values, rows));
+      drawn = value_of(graphics::DrawnRows::create(lane.context(), store(), graphics::RowForm::values, {rows}));
       succeed(drawn->record_column(lane.context(), kPhase, steps, target, std::nullopt));
       state = value_of(drawn->read_state(lane.context(), kPhase));
     } else {
