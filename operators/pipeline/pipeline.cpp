@@ -45,8 +45,17 @@ TableView Pipeline::keep(Table table) {
 }
 
 expr::Expression Pipeline::over_slots(expr::Expression expression) const {
-  expr::visit_columns(expression, [&](std::size_t& column) { column = visible_[column]; });
+  put_slots(expression);
   return expression;
+}
+
+/// Columns become slots, or the one value that they are.
+void Pipeline::put_slots(expr::Expression& expression) const {
+  for (auto& argument : expression.arguments) put_slots(argument);
+  if (expression.form != expr::Expression::Form::column) return;
+  expression.column = visible_[expression.column];
+  if (auto const constant = constants_.find(expression.column); constant != constants_.end())
+    expression = constant->second;
 }
 
 /// The expression, parts of which are evaluated once a dictionary value where it reads rows of the source in place.
@@ -88,9 +97,12 @@ Result<void> Pipeline::project(std::span<ProjectedColumn const> columns) {
     }
     GARUDA_TRY_ASSIGN(auto expression, with_dictionary_parts(over_slots(std::get<expr::Expression>(column))));
     Field const field{{}, expression.type, true};
+    auto const constant =
+        expression.form == expr::Expression::Form::constant ? std::optional(expression) : std::nullopt;
     GARUDA_TRY_ASSIGN(auto program, SlotProgram::create(std::move(expression), expr::Nulls::kept));
     visible.push_back(columns_.add({std::nullopt, 0, field}));
     computed.push_back({visible.back(), field, std::move(program)});
+    if (constant) constants_.emplace(visible.back(), *constant);
   }
   visible_ = std::move(visible);
   if (!computed.empty()) steps_.push_back(std::make_unique<ComputeStep>(std::move(computed)));

@@ -4,6 +4,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <span>
@@ -133,6 +134,7 @@ class Pipeline {
   class Prefix;
 
   expr::Expression over_slots(expr::Expression expression) const;
+  void put_slots(expr::Expression& expression) const;
   Result<expr::Expression> with_dictionary_parts(expr::Expression expression);
 
   Result<void> prepare(StringForm strings);
@@ -164,8 +166,9 @@ class Pipeline {
   std::vector<std::unique_ptr<Table>> kept_;
   std::uint64_t build_bytes_ = 0;  ///< of build sides so far, where they are limited
   Columns columns_;
-  std::vector<Slot> visible_;  ///< slots of the columns that the last step gives
-  bool is_range_ = true;       ///< so far, chunks hold the source's rows as ranges
+  std::vector<Slot> visible_;                   ///< slots of the columns that the last step gives
+  std::map<Slot, expr::Expression> constants_;  ///< columns that are one value
+  bool is_range_ = true;                        ///< so far, chunks hold the source's rows as ranges
   std::vector<std::unique_ptr<Step>> steps_;
   std::vector<std::unique_ptr<Stage>> stages_;
   Loader written_;                               ///< reads the result's columns

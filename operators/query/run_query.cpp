@@ -26,6 +26,7 @@
 #include "operators/query/results/result_types.hpp"
 #include "operators/query/run/device_query.hpp"
 #include "operators/query/run/explain_query.hpp"
+#include "operators/query/run/one_row.hpp"
 #include "operators/query/run/placements.hpp"
 #include "operators/query/run/specifications.hpp"
 #include "operators/query/run/whole_operators.hpp"
@@ -157,7 +158,10 @@ class QueryRunner {
       made = std::make_unique<pipeline::Pipeline>(std::move(ran.table), whole_.pipeline_options());
       return Node{std::move(ran.plan), std::nullopt, {}};
     }
-    if (auto const* const join = std::get_if<BoundJoin>(&operation)) return extend_by_probe(*join, query, made);
+    if (auto const* const join = std::get_if<BoundJoin>(&operation)) {
+      auto const side = one_row_side(*join, query);
+      return side ? extend_by_row(*join, query, *side, made) : extend_by_probe(*join, query, made);
+    }
     Node node{placements_.node_of(query, manner), std::nullopt, {}};
     auto const* const project = std::get_if<BoundProject>(&operation);
     bool const only_picks = project != nullptr && project->only_picks();
@@ -183,6 +187,21 @@ class QueryRunner {
     if (join.build == Side::left)
       for (auto& [of_probe, of_build] : keys) std::swap(of_probe, of_build);
     return with_semi_filter(probe, built, std::move(keys), join.nulls_equal);
+  }
+
+  Result<Node> extend_by_row(BoundJoin const& join, Bound const& query, Side side,
+                             std::unique_ptr<pipeline::Pipeline>& made) {
+    auto const one = side == Side::left ? 0U : 1U;
+    GARUDA_TRY_ASSIGN(auto row, run(query.inputs[one]));
+    GARUDA_TRY_ASSIGN(auto others, extend(query.inputs[1 - one], made));
+    GARUDA_TRY_ASSIGN(auto const project, with_row(join, side, row.table.view()));
+    Node joined{placements_.node_of(query, Manner::step), std::nullopt, {}};
+    auto const before = made->num_steps();
+    GARUDA_TRY(made->project(project.columns));
+    if (made->num_steps() > before) joined.step = before;
+    joined.inputs.push_back(std::move(others));
+    joined.inputs.insert(one == 0 ? joined.inputs.begin() : joined.inputs.end(), Node{std::move(row.plan), {}, {}});
+    return joined;
   }
 
   Result<Node> extend_by_probe(BoundJoin const& join, Bound const& query, std::unique_ptr<pipeline::Pipeline>& made) {

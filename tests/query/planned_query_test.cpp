@@ -210,5 +210,41 @@ TEST_F(PlannedQueries, JoinsOfTablesArePlannedAsJoins) {
   EXPECT_EQ(plan.candidates.size(), of_join.candidates.size());
 }
 
+/// The row of a group-by without keys is constants to the rows that it is joined with, null ones too.
+TEST_F(PlannedQueries, ARowOfASubqueryIsConstants) {
+  auto const table = table_of({"k", "v"}, {{1, 2, std::nullopt, 4}, {5, 6, 7, std::nullopt}});
+  auto const none = table_of({"k", "v"}, {{}, {}});
+  auto const text_of = [](ScalarExpression value) { return cast(std::move(value), {TypeId::utf8}); };
+  auto const row_of = [&](Table const& of) {
+    return Query::scan(of.view())
+        .group_by({}, {{"rows", AggregateFunction::count, {}},
+                       {"most", AggregateFunction::max, {column("v")}},
+                       {"mean", AggregateFunction::mean, {column("v")}}})
+        .project({{"rows", column("rows")},
+                  {"most", column("most")},
+                  {"mean", column("mean")},
+                  {"text", text_of(column("most"))},
+                  {"is_most", call("gt", {column("rows"), number(3)})}});
+  };
+  auto const rows = Query::scan(table.view());
+  using Rows = std::vector<std::vector<std::string>>;
+  std::string const six = "4018000000000000";  // the bits of a float64
+  auto const above = call("lt", {column("v"), column("most")});
+  for (auto const kind : {JoinKind::inner, JoinKind::left}) {
+    auto const outcome = run(rows.join(row_of(table), {.kind = kind}).filter(above));
+    EXPECT_EQ(outcome.rows, (Rows{{"1", "5", "4", "7", six, "7", "true"}, {"2", "6", "4", "7", six, "7", "true"}}));
+    EXPECT_EQ(count(outcome.plan, "nested_loops"), 0U) << outcome.plan;
+  }
+  auto const of_none = run(rows.join(row_of(none), {}));
+  EXPECT_EQ(of_none.rows.size(), 4U) << of_none.error;
+  EXPECT_EQ(of_none.rows.at(0), (std::vector<std::string>{"1", "5", "0", "null", "null", "null", "false"}));
+  EXPECT_EQ(run(rows.join(row_of(none), {}).filter(above)).rows.size(), 0U);
+  EXPECT_EQ(run(row_of(table).join(rows, {.kind = JoinKind::right})).rows.size(), 4U);
+  EXPECT_EQ(run(row_of(table).join(row_of(none), {})).rows.size(), 1U);
+  EXPECT_EQ(run(Query::scan(none.view()).join(row_of(table), {})).rows.size(), 0U);
+  // Where the other side has no rows, the row has no match.
+  EXPECT_EQ(run(row_of(table).join(Query::scan(none.view()), {.kind = JoinKind::left})).rows.size(), 1U);
+}
+
 }  // namespace
 }  // namespace garuda::planned

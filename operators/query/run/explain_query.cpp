@@ -8,6 +8,7 @@
 
 #include "operators/pipeline/pipeline.hpp"
 #include "operators/query/plans/query_plan.hpp"
+#include "operators/query/run/one_row.hpp"
 
 namespace garuda::query {
 namespace {
@@ -15,7 +16,7 @@ namespace {
 /// Whether an operator wants all rows of input `i` as a table.
 bool takes_table(Bound const& query, Manner manner, bool as_table, std::size_t i) {
   if (auto const* const join = std::get_if<BoundJoin>(&query.operation); join != nullptr && manner == Manner::step)
-    return i == (join->build == Side::left ? 0U : 1U);
+    return i == (one_row_side(*join, query).value_or(join->build) == Side::left ? 0U : 1U);
   if (auto const* const project = std::get_if<BoundProject>(&query.operation); project != nullptr)
     return as_table && project->only_picks();
   if (auto const* const limit = std::get_if<BoundLimit>(&query.operation)) return !limit->rows;

@@ -10,6 +10,7 @@
 #include "operators/plan/path_choice.hpp"
 #include "operators/query/bind_join.hpp"
 #include "operators/query/plans/query_plan.hpp"
+#include "operators/query/run/one_row.hpp"
 #include "operators/query/strict.hpp"
 
 namespace garuda::query {
@@ -44,8 +45,9 @@ Manner Placements::manner_of(Bound const& query, bool as_table) const {
 /// the operator that takes both sides whole, which is also sooner where both are tables and nothing else follows.
 Manner Placements::manner_of_join(BoundJoin const& join, Bound const& query, bool as_table) const {
   if (join.pairs) return Manner::step;
-  if (!takes(options_, join::path_of_tables()) || !(options_.join_tuning == JoinTuning{}) || join.keys.empty())
-    return Manner::whole;
+  bool const has_tuning = !(options_.join_tuning == JoinTuning{});
+  if (takes(options_, join::path_of_tables()) && !has_tuning && one_row_side(join, query)) return Manner::step;
+  if (!takes(options_, join::path_of_tables()) || has_tuning || join.keys.empty()) return Manner::whole;
   if (as_table && options_.memory_limit_bytes == 0 && is_table(query.inputs[0]) && is_table(query.inputs[1]))
     return Manner::whole;
   if (!join.where) return Manner::step;
