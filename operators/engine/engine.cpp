@@ -412,6 +412,7 @@ Result<std::unique_ptr<QueryResult>> Engine::run(Query const& query, QueryOption
 Result<Plan> Engine::explain(Query const& query, QueryOptions const& options) {
   GARUDA_TRY(check_options(options));
   GARUDA_TRY(impl_->find_devices_for(options));
+  if (options.picks_path()) (void)impl_->find_devices(true);
   return query::explain_query(query, options, *impl_);
 }
 
