@@ -65,7 +65,7 @@ class QueryRunner {
         whole_(options, devices, run) {}
 
   /// `rows`: of the result that are wanted, at most, where any will do. `strings`: the form of those that a pipeline
-  /// gives; breakers take views.
+  /// gives; breakers take views, the query's result does not.
   Result<Ran> run(Bound const& query, std::optional<std::uint64_t> rows = std::nullopt,
                   StringForm strings = StringForm::view) {
     if (rows || strings != StringForm::view) return run_alone(query, rows, strings);
@@ -92,7 +92,7 @@ class QueryRunner {
 
   Result<Ran> run_alone(Bound const& query, std::optional<std::uint64_t> rows, StringForm strings) {
     auto const& operation = query.operation;
-    auto const manner = placements_.manner_of(query, !rows);
+    auto const manner = placements_.manner_of(query, !rows && strings == StringForm::utf8);
     if (manner == Manner::device) return device_->run(query, [this](Bound const& input) { return run(input); });
     if (auto const* const group_by = std::get_if<BoundGroupBy>(&operation))
       return run_group_by(*group_by, query, manner);
@@ -109,7 +109,7 @@ class QueryRunner {
 
   Result<Ran> run_pipeline(Bound const& query, std::optional<std::uint64_t> rows, StringForm strings) {
     std::unique_ptr<pipeline::Pipeline> made;
-    GARUDA_TRY_ASSIGN(auto node, extend(query, made, !rows));
+    GARUDA_TRY_ASSIGN(auto node, extend(query, made, !rows && strings == StringForm::utf8));
     return run_made(std::move(node), *made, query.schema.size(), rows, strings);
   }
 
@@ -141,10 +141,10 @@ class QueryRunner {
   }
 
   /// Puts the operator behind the steps of the pipeline that feeds it, which begins at a table or a breaker.
-  /// `as_table`: nothing follows it.
-  Result<Node> extend(Bound const& query, std::unique_ptr<pipeline::Pipeline>& made, bool as_table = false) {
+  /// `is_result`: as Placements::manner_of has it.
+  Result<Node> extend(Bound const& query, std::unique_ptr<pipeline::Pipeline>& made, bool is_result = false) {
     auto const& operation = query.operation;
-    auto const manner = placements_.manner_of(query, as_table);
+    auto const manner = placements_.manner_of(query, is_result);
     if (manner == Manner::table) {
       auto const& scan = std::get<BoundScan>(operation);
       made = std::make_unique<pipeline::Pipeline>(scan.table, whole_.pipeline_options());
@@ -154,7 +154,8 @@ class QueryRunner {
       return node;
     }
     if (manner != Manner::step) {
-      GARUDA_TRY_ASSIGN(auto ran, run(query));
+      auto const* const join = std::get_if<BoundJoin>(&operation);
+      GARUDA_TRY_ASSIGN(auto ran, join != nullptr && manner == Manner::whole ? run_join(*join, query) : run(query));
       made = std::make_unique<pipeline::Pipeline>(std::move(ran.table), whole_.pipeline_options());
       return Node{std::move(ran.plan), std::nullopt, {}};
     }
@@ -165,7 +166,7 @@ class QueryRunner {
     Node node{placements_.node_of(query, manner), std::nullopt, {}};
     auto const* const project = std::get_if<BoundProject>(&operation);
     bool const only_picks = project != nullptr && project->only_picks();
-    GARUDA_TRY_ASSIGN(auto input, extend(query.inputs[0], made, as_table && only_picks));
+    GARUDA_TRY_ASSIGN(auto input, extend(query.inputs[0], made, is_result && only_picks));
     auto const before = made->num_steps();
     GARUDA_TRY(project != nullptr ? made->project(project->columns)
                                   : made->filter(std::get<BoundFilter>(operation).predicate));

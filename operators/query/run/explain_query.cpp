@@ -8,20 +8,14 @@
 
 #include "operators/pipeline/pipeline.hpp"
 #include "operators/query/plans/query_plan.hpp"
-#include "operators/query/run/one_row.hpp"
 
 namespace garuda::query {
 namespace {
 
-/// Whether an operator wants all rows of input `i` as a table.
-bool takes_table(Bound const& query, Manner manner, bool as_table, std::size_t i) {
-  if (auto const* const join = std::get_if<BoundJoin>(&query.operation); join != nullptr && manner == Manner::step)
-    return i == (one_row_side(*join, query).value_or(join->build) == Side::left ? 0U : 1U);
-  if (auto const* const project = std::get_if<BoundProject>(&query.operation); project != nullptr)
-    return as_table && project->only_picks();
-  if (auto const* const limit = std::get_if<BoundLimit>(&query.operation)) return !limit->rows;
-  if (auto const* const sort = std::get_if<BoundSort>(&query.operation)) return !sort->rows || sort->columns.empty();
-  return manner == Manner::whole || manner == Manner::host;
+/// Whether the operator only picks columns of the result's rows.
+bool only_picks(Bound const& query) {
+  auto const* const project = std::get_if<BoundProject>(&query.operation);
+  return project != nullptr && project->only_picks();
 }
 
 /// Whether the operator's rows are those of a table of the host.
@@ -33,15 +27,15 @@ bool is_hosts_table(Bound const& query) {
 
 }  // namespace
 
-Result<Plan> QueryExplainer::explain(Bound const& query, bool as_table) {
+Result<Plan> QueryExplainer::explain(Bound const& query, bool is_result) {
   if (auto const subtree = common_.find(query)) {
     if (is_shown_[*subtree]) return again(query);
     is_shown_[*subtree] = true;
   }
-  auto const manner = placements_.manner_of(query, as_table);
+  auto const manner = placements_.manner_of(query, is_result);
   GARUDA_TRY_ASSIGN(auto plan, node_of(query, manner));
-  for (std::size_t i = 0; i < query.inputs.size(); ++i) {
-    GARUDA_TRY_ASSIGN(auto input, explain(query.inputs[i], takes_table(query, manner, as_table, i)));
+  for (auto const& below : query.inputs) {
+    GARUDA_TRY_ASSIGN(auto input, explain(below, is_result && only_picks(query)));
     plan.inputs.push_back(std::move(input));
   }
   set_expected_rows(plan, query);

@@ -25,8 +25,8 @@ class QueryExplainer {
         has_rows_(has_rows),
         is_shown_(common.size()) {}
 
-  /// `as_table`: as Placements::manner_of has it. Tables are looked at as the planners of joins and group-bys do.
-  Result<Plan> explain(Bound const& query, bool as_table = true);
+  /// `is_result`: as Placements::manner_of has it. Tables are looked at as the planners of joins and group-bys do.
+  Result<Plan> explain(Bound const& query, bool is_result = true);
 
  private:
   Result<Plan> node_of(Bound const& query, Manner manner);

@@ -30,25 +30,25 @@ void set_row(Plan& plan, contract::PathRow const& row) {
 
 }  // namespace
 
-Manner Placements::manner_of(Bound const& query, bool as_table) const {
+Manner Placements::manner_of(Bound const& query, bool is_result) const {
   if (device_ != nullptr && device_->computes(query)) return Manner::device;
   auto const& operation = query.operation;
   if (std::holds_alternative<BoundScan>(operation)) return Manner::table;
   if (std::holds_alternative<BoundFilter>(operation) || std::holds_alternative<BoundProject>(operation))
     return Manner::step;
-  if (auto const* const join = std::get_if<BoundJoin>(&operation)) return manner_of_join(*join, query, as_table);
+  if (auto const* const join = std::get_if<BoundJoin>(&operation)) return manner_of_join(*join, query, is_result);
   if (auto const* const group_by = std::get_if<BoundGroupBy>(&operation)) return manner_of_group_by(*group_by, query);
   return Manner::host;
 }
 
 /// A join is a step of a pipeline on the path whose tables are built once and probed as often as wanted. A tuning is of
-/// the operator that takes both sides whole, which is also sooner where both are tables and nothing else follows.
-Manner Placements::manner_of_join(BoundJoin const& join, Bound const& query, bool as_table) const {
+/// the operator that takes both sides whole, which is also sooner where both are tables and the rows are the result.
+Manner Placements::manner_of_join(BoundJoin const& join, Bound const& query, bool is_result) const {
   if (join.pairs) return Manner::step;
   bool const has_tuning = !(options_.join_tuning == JoinTuning{});
   if (takes(options_, join::path_of_tables()) && !has_tuning && one_row_side(join, query)) return Manner::step;
   if (!takes(options_, join::path_of_tables()) || has_tuning || join.keys.empty()) return Manner::whole;
-  if (as_table && options_.memory_limit_bytes == 0 && is_table(query.inputs[0]) && is_table(query.inputs[1]))
+  if (is_result && options_.memory_limit_bytes == 0 && is_table(query.inputs[0]) && is_table(query.inputs[1]))
     return Manner::whole;
   if (!join.where) return Manner::step;
   auto const where = pair_expression(*join.where, query.inputs[0].schema, query.inputs[1].schema);

@@ -29,14 +29,14 @@ class Placements {
              CommonSubtrees const& common) noexcept
       : options_(options), devices_(devices), device_(device), common_(common) {}
 
-  /// `as_table`: all rows of the operator are wanted as a table, and no step of a pipeline follows.
-  Manner manner_of(Bound const& query, bool as_table) const;
+  /// `is_result`: the rows of the operator, all of them, are the query's.
+  Manner manner_of(Bound const& query, bool is_result) const;
 
   /// The node of an operator, without its inputs: where it runs, and why.
   Plan node_of(Bound const& query, Manner manner) const;
 
  private:
-  Manner manner_of_join(BoundJoin const& join, Bound const& query, bool as_table) const;
+  Manner manner_of_join(BoundJoin const& join, Bound const& query, bool is_result) const;
   Manner manner_of_group_by(BoundGroupBy const& group_by, Bound const& query) const;
   bool has_no_steps(Bound const& query) const;
   void set_path(Plan& plan) const;
