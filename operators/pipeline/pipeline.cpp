@@ -151,7 +151,10 @@ Result<void> Pipeline::probe(Probe const& probe, contract::DeviceSet& devices) {
     build_slots.push_back(columns_.add({columns_.sources.size() - 1, c, std::move(field)}));
   }
   if (parts.gives_unmatched(build) && parts.pairs)
-    for (auto const slot : visible_) columns_.slots[slot].field.nullable = true;
+    for (auto const slot : visible_) {
+      columns_.slots[slot].field.nullable = true;
+      constants_.erase(slot);  // null beside rows of the build side that have no match
+    }
   auto const& lefts = builds_right ? visible_ : build_slots;
   auto const& rights = builds_right ? build_slots : visible_;
   spec.probe_rows = parts.rows(other_side(build));

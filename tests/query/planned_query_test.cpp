@@ -242,6 +242,12 @@ TEST_F(PlannedQueries, ARowOfASubqueryIsConstants) {
   EXPECT_EQ(run(row_of(table).join(rows, {.kind = JoinKind::right})).rows.size(), 4U);
   EXPECT_EQ(run(row_of(table).join(row_of(none), {})).rows.size(), 1U);
   EXPECT_EQ(run(Query::scan(none.view()).join(row_of(table), {})).rows.size(), 0U);
+  // A constant is null where rows of another table have no match.
+  auto const five = rows.project({{"k", column("k")}, {"five", number(5)}});
+  auto const outer = five.join(Query::scan(table.view()).filter(call("gt", {column("k"), number(3)})),
+                               {.kind = JoinKind::full, .on = {{column("five"), column("k")}}});
+  auto const sums = run(outer.project({{"sum", call("add", {column("five"), number(1)})}}).sort({{column("sum")}}));
+  EXPECT_EQ(sums.rows, (Rows{{"6"}, {"6"}, {"6"}, {"6"}, {"null"}})) << sums.error;
   // Where the other side has no rows, the row has no match.
   EXPECT_EQ(run(row_of(table).join(Query::scan(none.view()), {.kind = JoinKind::left})).rows.size(), 1U);
 }
