@@ -251,6 +251,25 @@ class Runner {
     auto const cell = Interpreter(row).value(predicate);
     return !cell.is_null && cell.integer != 0;
   }
+  /// Whether some part of an `and` is not true, whatever the others are.
+  static bool is_left_out(Expression const& predicate, Row const& row) {
+    if (predicate.form == Expression::Form::call && predicate.function == expr::Function::all)
+      return std::ranges::any_of(predicate.arguments, [&](auto const& part) { return is_left_out(part, row); });
+    try {
+      return !is_true(predicate, row);
+    } catch (expr::Failure const&) {
+      return false;
+    }
+  }
+  /// The parts of a condition may be asked in another order: equal values of both sides come first.
+  bool are_match(Expression const& where, Row const& pair) const {
+    try {
+      return is_true(where, pair);
+    } catch (expr::Failure const&) {
+      if (failures_ != Failures::not_from_filters || !is_left_out(where, pair)) throw;
+      return false;
+    }
+  }
   expr::Cell value_or_lost(Expression const& expression, Row const& row) const {
     if (failures_ == Failures::at_once) return Interpreter(row).value(expression);
     bool const is_column = expression.form == Expression::Form::column;
@@ -360,7 +379,7 @@ Relation Runner::run(Query::Join const& join, std::vector<Relation>& inputs) {
       if (!are_equal_keys(sides[0], l, sides[1], r, clause.nulls_equal)) continue;
       auto pair = left.rows[l];
       pair.insert(pair.end(), right.rows[r].begin(), right.rows[r].end());
-      if (where && !is_true(*where, pair)) continue;
+      if (where && !are_match(*where, pair)) continue;
       sides[0].has_match[l] = true;
       sides[1].has_match[r] = true;
       if (gives_pairs(clause.kind)) result.rows.push_back(std::move(pair));
