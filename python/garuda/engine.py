@@ -449,10 +449,13 @@ class Engine:
         with reporting(progress) as report:
             return Table(planned.read(self, strict).run(report))
 
-    def explain_sql(self, query: str, *, tables: Optional[Mapping[str, Data]] = None, **named: Any) -> Plan:
-        """The operators that `sql` would run with the same options, each with its path, device, reason and rows, about, and the
-        query as it is written. Nothing runs; files are read."""
-        return Plan(*_sql.planned(self, query, tables, named, sys._getframe(1)).read(self).explain())
+    def explain_sql(
+        self, query: str, *, tables: Optional[Mapping[str, Data]] = None, strict: bool = False, **named: Any
+    ) -> Plan:
+        """The operators that `sql` would run with the same arguments, each with its path, device, reason and rows, about,
+        and the query as it is written. Nothing runs; files are read."""
+        _arguments.require_flags(strict=strict)
+        return Plan(*_sql.planned(self, query, tables, named, sys._getframe(1)).read(self, strict).explain())
 
     def __repr__(self) -> str:
         given = ", ".join(f"{key}={value!r}" for key, value in self._options.items() if value)

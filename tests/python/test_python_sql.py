@@ -393,6 +393,8 @@ def test_nodes_say_why_they_run_on_the_host() -> None:
     assert sort["device"] == "host" and sort["reason"] == "the host sorts, numbers, cuts and appends rows"
     assert any(node.get("reason") == "path compute was asked for" and node["device"] != "host" for node in tree)
     assert sort["reason"] in str(plan) and f"<small>{sort['reason']}</small>" in plan._repr_html_()
+    with pytest.raises(garuda.NoDeviceError, match="sort"):
+        engine.explain_sql("select k from t order by k", t={"k": [3, 1, 2]}, strict=True)
 
 
 def test_nodes_say_what_they_spilled() -> None:
