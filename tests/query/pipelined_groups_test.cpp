@@ -130,7 +130,7 @@ TEST(PipelinedGroups, SumFloatsExactly) {
   spec.aggregates = {{AggregateFunction::sum, "value", "sum"}};
   // Integers may lie further apart than other floats.
   for (auto const& others :
-       {std::vector{1e4, 0.1, -1e4, 0.0, -0.0, 1e-3}, std::vector{1.0, 0x1p62, -0x1p63, 0x1p53 - 1}})
+       {std::vector{1e4, 0.1, -1e4, 0.0, -0.0, 1e-3}, std::vector{1.0, 0x1p62, -0x1.fffffffffffffp62, 0x1p53 - 1}})
     for (auto const sampled : {1.0, 1.5}) {
       std::vector<double> values(20, sampled);
       values.insert(values.end(), others.begin(), others.end());
@@ -147,7 +147,7 @@ TEST(PipelinedGroups, SumFloatsExactly) {
 TEST(PipelinedGroups, SayWhenFloatsLieElsewhere) {
   GroupBySpec spec;
   spec.aggregates = {{AggregateFunction::sum, "value", "sum"}};
-  for (auto const value : {1e300, 1e-300, std::numeric_limits<double>::infinity(),
+  for (auto const value : {1e300, 1e-300, 0x1p63, -0x1p63, std::numeric_limits<double>::infinity(),
                            std::numeric_limits<double>::quiet_NaN(), std::numeric_limits<double>::denorm_min()}) {
     std::vector<double> values(40, 1.0);
     values.back() = value;
