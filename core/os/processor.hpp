@@ -17,4 +17,10 @@ struct System {
 
 std::optional<System> system();
 
+/// The number of the processor that the calling thread is on; nullopt: the system does not say.
+std::optional<unsigned> current_processor() noexcept;
+/// Moves the calling thread to another processor than `from` where it may run on one; it may come back later. Linux
+/// leaves a thread that was woken where another one runs for as long as that runs, however idle the others are.
+void leave_processor(unsigned from) noexcept;
+
 }  // namespace garuda::os

@@ -34,4 +34,8 @@ std::optional<System> system() {
                 "x86_64"};
 }
 
+std::optional<unsigned> current_processor() noexcept { return std::nullopt; }
+
+void leave_processor(unsigned /*from*/) noexcept {}
+
 }  // namespace garuda::os
