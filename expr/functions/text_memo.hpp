@@ -18,7 +18,7 @@ namespace garuda::expr {
 /// std::bad_alloc.
 class TextMemo {
  public:
-  /// What make(text) returns, whose bytes are copied; a result that was kept stays as long as the memo.
+  /// Returns the text that make(text) makes. Its bytes are copied; a result that was kept stays as long as the memo.
   template <class Make>
   std::string_view get(std::string_view text, Make const& make) {
     if (is_off_) return make(text);

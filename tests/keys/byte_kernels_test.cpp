@@ -107,7 +107,7 @@ void check_views(Shape const& shape, ByteSums const& sums, std::vector<std::stri
   for (auto const& value : values) {
     auto& view = views.emplace_back(make_view(value, 0));
     if (view.length <= kInlineViewBytes) {
-      // What is behind a value may be anything.
+      // The bytes behind a value may be anything.
       std::fill(view.bytes + view.length, view.bytes + kInlineViewBytes, static_cast<char>(0xA7));
       continue;
     }

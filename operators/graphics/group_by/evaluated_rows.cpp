@@ -10,7 +10,7 @@ Result<void> EvaluatedRows::check() const {
     programs_.give_up();
     return fail(ErrorCode::invalid_input, "a row has no value, or one that shaders do not compute");
   }
-  // What was taken from the images, before draws and passes of the group-by read it.
+  // The values that were taken from the images are written before draws and passes of the group-by read them.
   return context_.order(kDrawPhase, vk::use::kComputeWrite, vk::use::kVertexRead | vk::use::kComputeWrite);
 }
 
