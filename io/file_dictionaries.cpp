@@ -5,7 +5,6 @@
 #include <arrow/compute/api_vector.h>
 #include <arrow/compute/cast.h>
 #include <tbb/parallel_for.h>
-#include <tbb/task_arena.h>
 
 #include <algorithm>
 #include <limits>
@@ -13,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-#include "core/parallel_blocks.hpp"
+#include "core/task_threads.hpp"
 #include "io/columns/value_ranges.hpp"
 
 namespace garuda::io {
@@ -61,11 +60,12 @@ arrow::Status validate_batch(arrow::RecordBatch const& batch) {
   return arrow::Status::OK();
 }
 
-/// Calls check(i) for i below `count` in `arena`; returns the first failure.
+/// Calls check(i) for i below `count` on as many threads; returns the first failure.
 template <class Check>
-arrow::Status check_all(tbb::task_arena& arena, std::size_t count, Check const& check) {
+arrow::Status check_all(std::uint32_t threads, std::size_t count, Check const& check) {
   std::vector<arrow::Status> statuses(count);
-  arena.execute([&] { tbb::parallel_for(std::size_t{0}, count, [&](std::size_t i) { statuses[i] = check(i); }); });
+  on_threads(threads,
+             [&] { tbb::parallel_for(std::size_t{0}, count, [&](std::size_t i) { statuses[i] = check(i); }); });
   for (auto& status : statuses) ARROW_RETURN_NOT_OK(status);
   return arrow::Status::OK();
 }
@@ -95,10 +95,9 @@ arrow::Status FileDictionaries::validate(ArrowBatches const& batches, std::uint3
       if (is_dictionary(*column) && column->dictionary != nullptr && present.insert(column->dictionary).second &&
           !validated_.contains(column->dictionary))
         unknown.push_back(column->dictionary.get());
-  tbb::task_arena arena(arena_threads(threads));
-  ARROW_RETURN_NOT_OK(
-      check_all(arena, unknown.size(), [&](std::size_t i) { return arrow::internal::ValidateArrayFull(*unknown[i]); }));
-  ARROW_RETURN_NOT_OK(check_all(arena, batches.size(), [&](std::size_t i) {
+  ARROW_RETURN_NOT_OK(check_all(threads, unknown.size(),
+                                [&](std::size_t i) { return arrow::internal::ValidateArrayFull(*unknown[i]); }));
+  ARROW_RETURN_NOT_OK(check_all(threads, batches.size(), [&](std::size_t i) {
     bool const stop = cancelled != nullptr && cancelled->load(std::memory_order_relaxed);
     return stop ? arrow::Status::Cancelled("interrupted while reading") : validate_batch(*batches[i]);
   }));
@@ -177,8 +176,7 @@ arrow::Result<ArrowBatches> unify_dictionaries(ArrowBatches batches, std::uint32
       differing.push_back(i);
   if (differing.empty()) return batches;
   std::vector<arrow::ArrayVector> unified(differing.size());
-  tbb::task_arena arena(arena_threads(threads));
-  ARROW_RETURN_NOT_OK(check_all(arena, differing.size(), [&](std::size_t i) -> arrow::Status {
+  ARROW_RETURN_NOT_OK(check_all(threads, differing.size(), [&](std::size_t i) -> arrow::Status {
     arrow::ArrayVector chunks;
     for (auto const& batch : batches) chunks.push_back(batch->column(differing[i]));
     auto const column = std::make_shared<arrow::ChunkedArray>(chunks);

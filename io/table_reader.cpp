@@ -1,12 +1,11 @@
 #include "io/table_reader.hpp"
 
 #include <tbb/parallel_for.h>
-#include <tbb/task_arena.h>
 
 #include <algorithm>
 #include <utility>
 
-#include "core/parallel_blocks.hpp"
+#include "core/task_threads.hpp"
 #include "io/columns/file_columns.hpp"
 #include "io/columns/file_rows.hpp"
 #include "io/columns/stored_types.hpp"
@@ -50,8 +49,7 @@ Result<void> store_alike(ArrowBatches& batches, std::string const& sentence) {
 Result<FileRows> read_files(TableFiles const& files, ReadOptions const& options) {
   GARUDA_TRY_ASSIGN(auto const folders, FolderColumns::make(files, options));
   std::vector<Result<FileRows>> parts(files.files.size());
-  tbb::task_arena arena(arena_threads(options.threads));
-  arena.execute([&] {
+  on_threads(options.threads, [&] {
     tbb::parallel_for(std::size_t{0}, parts.size(),
                       [&](std::size_t i) { parts[i] = read_file(files.files[i].path, folders.file_options()); });
   });

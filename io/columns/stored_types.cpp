@@ -4,12 +4,11 @@
 #include <arrow/compute/cast.h>
 #include <arrow/util/key_value_metadata.h>
 #include <tbb/parallel_for.h>
-#include <tbb/task_arena.h>
 
 #include <array>
 #include <utility>
 
-#include "core/parallel_blocks.hpp"
+#include "core/task_threads.hpp"
 
 namespace garuda::io {
 namespace {
@@ -81,8 +80,7 @@ arrow::Result<std::shared_ptr<arrow::RecordBatch>> decoded_batch(std::shared_ptr
   if (schema->Equals(*batch->schema(), true)) return batch;
   auto const count = static_cast<std::size_t>(batch->num_columns());
   std::vector<arrow::Result<std::shared_ptr<arrow::Array>>> columns(count);
-  tbb::task_arena arena(arena_threads(threads));
-  arena.execute([&] {
+  on_threads(threads, [&] {
     tbb::parallel_for(std::size_t{0}, count, [&](std::size_t i) {
       auto const c = static_cast<int>(i);
       columns[i] = decoded_column(batch->schema()->field(c), batch->column(c));

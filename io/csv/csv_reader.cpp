@@ -16,7 +16,7 @@
 #include <utility>
 #include <vector>
 
-#include "core/parallel_blocks.hpp"
+#include "core/task_threads.hpp"
 #include "io/arrow_bridge.hpp"
 #include "io/csv/csv_source.hpp"
 #include "io/file_reader.hpp"
@@ -361,17 +361,14 @@ class CsvReader final : public FileReader {
   /// Walks through the file until one walk has found nothing new: a value far behind may need a type that values
   /// before it do not have.
   arrow::Status find_kinds(CsvColumns& columns, ReadOptions const& options) const {
-    tbb::task_arena arena(arena_threads(options.threads));
     constexpr std::size_t kInFlight = 2;  // memory is limited
     while (true) {
       auto const before = columns.kinds;
       auto file = source(options.cancelled);
-      arrow::Status walked;
-      arena.execute([&] {
-        walked = walk(file, columns.positions, before, kInFlight,
-                      [&](CsvPiece&& piece) { raise_kinds(piece, columns.kinds); });
-      });
-      ARROW_RETURN_NOT_OK(walked);
+      ARROW_RETURN_NOT_OK(on_threads(options.threads, [&] {
+        return walk(file, columns.positions, before, kInFlight,
+                    [&](CsvPiece&& piece) { raise_kinds(piece, columns.kinds); });
+      }));
       if (columns.kinds == before) return arrow::Status::OK();
     }
   }
@@ -394,13 +391,12 @@ class CsvReader final : public FileReader {
   }
 
   arrow::Result<ArrowBatches> read_batches(std::vector<int> const& positions, ReadOptions const& options) const {
-    tbb::task_arena arena(arena_threads(options.threads));
     auto columns = select(positions);
     auto file = source(options.cancelled);
     std::deque<CsvPiece> pieces;
     arrow::Status status;
-    arena.execute([&] {
-      auto const in_flight = static_cast<std::size_t>(arena.max_concurrency()) * 2;
+    on_threads(options.threads, [&] {
+      auto const in_flight = static_cast<std::size_t>(tbb::this_task_arena::max_concurrency()) * 2;
       status = walk(file, columns.positions, columns.kinds, in_flight, [&](CsvPiece&& piece) {
         raise_kinds(piece, columns.kinds);
         pieces.push_back(std::move(piece));

@@ -5,7 +5,6 @@
 #include <parquet/metadata.h>
 #include <parquet/statistics.h>
 #include <tbb/parallel_for.h>
-#include <tbb/task_arena.h>
 
 #include <algorithm>
 #include <atomic>
@@ -15,7 +14,7 @@
 #include <span>
 #include <utility>
 
-#include "core/parallel_blocks.hpp"
+#include "core/task_threads.hpp"
 #include "io/file_dictionaries.hpp"
 #include "io/parquet/flat_columns.hpp"
 
@@ -127,6 +126,39 @@ arrow::Status append_batches(std::span<Column> columns, std::int64_t num_rows, A
   return arrow::Status::OK();
 }
 
+/// Reads on the threads of the calling task arena.
+arrow::Result<ArrowBatches> read_side_by_side(parquet::FileMetaData const& footer,
+                                              std::vector<LeafColumn> const& columns,
+                                              std::vector<int> const& row_groups, ReadOptions const& options) {
+  auto const threads = tbb::this_task_arena::max_concurrency();
+  auto const stretches = stretches_of(footer, row_groups, columns.size(), threads);
+  auto const tasks = tasks_of(footer, stretches, columns);
+  std::vector<Column> parts(tasks.size());
+  std::atomic<std::size_t> next{0};
+  std::atomic<bool> failed{false};
+  auto const take_tasks = [&](int) {
+    for (auto i = next++; i < tasks.size() && !failed.load(); i = next++) {
+      auto const& task = tasks[i];
+      auto& part = parts[task.stretch * columns.size() + task.column];
+      bool const stop = options.cancelled != nullptr && options.cancelled->load(std::memory_order_relaxed);
+      part = stop ? arrow::Status::Cancelled("interrupted while reading")
+                  : read_column(columns[task.column], stretches[task.stretch]);
+      if (!part.ok()) failed.store(true);
+    }
+  };
+  tbb::parallel_for(0, threads, take_tasks);
+  if (failed.load())
+    for (auto const& part : parts)
+      if (!part.ok() && !part.status().IsUnknownError()) return part.status();  // parts not begun are unknown
+  ArrowBatches batches;
+  for (std::size_t s = 0; s < stretches.size(); ++s) {
+    std::int64_t rows = 0;
+    for (int const row_group : stretches[s]) rows += footer.RowGroup(row_group)->num_rows();
+    ARROW_RETURN_NOT_OK(append_batches(std::span(parts).subspan(s * columns.size(), columns.size()), rows, batches));
+  }
+  return batches;
+}
+
 bool is_dictionary(parquet::Encoding::type encoding) {
   return encoding == parquet::Encoding::PLAIN_DICTIONARY || encoding == parquet::Encoding::RLE_DICTIONARY;
 }
@@ -192,34 +224,7 @@ std::optional<std::uint64_t> estimated_values(parquet::FileMetaData const& foote
 
 arrow::Result<ArrowBatches> read_columns(parquet::FileMetaData const& footer, std::vector<LeafColumn> const& columns,
                                          std::vector<int> const& row_groups, ReadOptions const& options) {
-  tbb::task_arena arena(arena_threads(options.threads));
-  auto const threads = arena.max_concurrency();
-  auto const stretches = stretches_of(footer, row_groups, columns.size(), threads);
-  auto const tasks = tasks_of(footer, stretches, columns);
-  std::vector<Column> parts(tasks.size());
-  std::atomic<std::size_t> next{0};
-  std::atomic<bool> failed{false};
-  auto const take_tasks = [&](int) {
-    for (auto i = next++; i < tasks.size() && !failed.load(); i = next++) {
-      auto const& task = tasks[i];
-      auto& part = parts[task.stretch * columns.size() + task.column];
-      bool const stop = options.cancelled != nullptr && options.cancelled->load(std::memory_order_relaxed);
-      part = stop ? arrow::Status::Cancelled("interrupted while reading")
-                  : read_column(columns[task.column], stretches[task.stretch]);
-      if (!part.ok()) failed.store(true);
-    }
-  };
-  arena.execute([&] { tbb::parallel_for(0, threads, take_tasks); });
-  if (failed.load())
-    for (auto const& part : parts)
-      if (!part.ok() && !part.status().IsUnknownError()) return part.status();  // parts not begun are unknown
-  ArrowBatches batches;
-  for (std::size_t s = 0; s < stretches.size(); ++s) {
-    std::int64_t rows = 0;
-    for (int const row_group : stretches[s]) rows += footer.RowGroup(row_group)->num_rows();
-    ARROW_RETURN_NOT_OK(append_batches(std::span(parts).subspan(s * columns.size(), columns.size()), rows, batches));
-  }
-  return batches;
+  return on_threads(options.threads, [&] { return read_side_by_side(footer, columns, row_groups, options); });
 }
 
 std::shared_ptr<arrow::DataType> stored_decimal(parquet::ColumnDescriptor const& column, arrow::DataType const& type) {

@@ -1,13 +1,12 @@
 #include "io/parquet/table_blocks.hpp"
 
 #include <tbb/parallel_for.h>
-#include <tbb/task_arena.h>
 
 #include <algorithm>
 #include <iterator>
 #include <utility>
 
-#include "core/parallel_blocks.hpp"
+#include "core/task_threads.hpp"
 #include "io/columns/file_rows.hpp"
 #include "io/file_format.hpp"
 
@@ -111,8 +110,7 @@ Result<ArrowBatches> TableBlocks::read(std::size_t first, std::size_t end, std::
   }
   if (of_files.size() == 1) return read_of_file(of_files.front(), threads);
   std::vector<Result<ArrowBatches>> parts(of_files.size());
-  tbb::task_arena arena(arena_threads(threads));
-  arena.execute([&] {
+  on_threads(threads, [&] {
     tbb::parallel_for(std::size_t{0}, parts.size(),
                       [&](std::size_t i) { parts[i] = read_of_file(of_files[i], threads); });
   });

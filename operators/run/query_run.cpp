@@ -5,7 +5,6 @@
 
 #include "core/kept_memory.hpp"
 #include "core/os/memory.hpp"
-#include "core/os/processor.hpp"
 
 namespace garuda::run {
 
@@ -92,15 +91,6 @@ std::uint64_t total_host_bytes() { return os::total_memory_bytes(); }
 std::uint64_t most_kept_host_bytes() {
   constexpr std::uint64_t kKeptShare = 4;
   return total_host_bytes() / kKeptShare;
-}
-
-void WorkersElsewhere::on_scheduler_entry(bool is_worker) {
-  auto const here = os::current_processor();
-  if (!here) return;
-  if (!is_worker)
-    helped_ = *here;
-  else if (*here == helped_)
-    os::leave_processor(*here);
 }
 
 }  // namespace garuda::run

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <oneapi/tbb/task_arena.h>
-#include <oneapi/tbb/task_scheduler_observer.h>
 
 #include <atomic>
 #include <chrono>
@@ -14,6 +13,7 @@
 #include <vector>
 
 #include "core/parallel_blocks.hpp"
+#include "core/task_threads.hpp"
 #include "garuda/control.hpp"
 #include "garuda/plan.hpp"
 #include "garuda/run.hpp"
@@ -67,21 +67,6 @@ std::uint64_t total_host_bytes();
 
 /// Most bytes of freed host memory that are kept for later: a quarter of the total.
 std::uint64_t most_kept_host_bytes();
-
-/// Keeps workers of an arena off the processor of the thread that they help: there they would take turns with it.
-class WorkersElsewhere : public oneapi::tbb::task_scheduler_observer {
- public:
-  explicit WorkersElsewhere(oneapi::tbb::task_arena& arena) : task_scheduler_observer(arena) { observe(true); }
-  WorkersElsewhere(WorkersElsewhere const&) = delete;
-  WorkersElsewhere& operator=(WorkersElsewhere const&) = delete;
-  ~WorkersElsewhere() override { observe(false); }
-
-  void on_scheduler_entry(bool is_worker) override;
-
- private:
-  static constexpr unsigned kNone = ~0U;
-  std::atomic<unsigned> helped_{kNone};  ///< processor of the thread that entered last
-};
 
 /// A query's threads, and its phases and progress. Does not move: lanes and paths refer to it.
 struct QueryRun {
