@@ -30,8 +30,9 @@ void with_values(ArrayView const& array, DataType const& type, Body const& body)
   auto const& row = type_row(type.id);
   switch (row.family) {
     case TypeFamily::boolean:
-      return body([&](std::int64_t at) -> std::uint8_t {
-        return get_bit(static_cast<std::uint8_t const*>(array.values), at) ? 1 : 0;
+      // The bits by value: a byte that is written might be the one that refers to them.
+      return body([bits = static_cast<std::uint8_t const*>(array.values)](std::int64_t at) -> std::uint8_t {
+        return get_bit(bits, at) ? 1 : 0;
       });
     case TypeFamily::floating:
       if (row.width == 2) return body([=](std::int64_t at) { return half_value(load<std::uint16_t>(values, at)); });
@@ -189,6 +190,19 @@ void ColumnReader::read_part(ArrayView const& array, std::size_t first, std::siz
   auto const at = [offset = array.offset, row_at](std::size_t i) { return offset + row_at(i); };
   // A null row has no value to read: its view, or its index, may be anything.
   auto const is_null = [&](std::size_t i) { return array.validity != nullptr && !get_bit(array.validity, at(i)); };
+  bool const has_nulls = array.validity != nullptr && array.null_count != 0;
+  if (has_dictionary && !has_nulls && table_.schema()[column_].type.index == TypeId::int32) {
+    // The usual form of codes, without a loop of its own for positions.
+    auto const* const indices = static_cast<std::byte const*>(array.values);
+    with_values(values, type_, [&]<class ValueAt>(ValueAt const& value_at) {
+      auto* const to = reinterpret_cast<decltype(value_at(0))*>(values_.data()) + first;
+      auto const value = [value_at, position = at, indices, offset = values.offset](std::size_t i) {
+        return value_at(offset + static_cast<std::int64_t>(load<std::int32_t>(indices, position(i))));
+      };
+      for (std::size_t i = 0; i < count; ++i) to[i] = value(i);
+    });
+    return;
+  }
   if (has_dictionary)
     visit_index_type(table_.schema()[column_].type.index, [&]<class Index>(Index*) {
       auto const* const indices = static_cast<std::byte const*>(array.values);
