@@ -1,5 +1,6 @@
 #include "core/dictionary.hpp"
 
+#include <algorithm>
 #include <functional>
 #include <unordered_map>
 
@@ -33,6 +34,15 @@ DistinctDictionaries distinct_dictionaries(std::span<ArrayView const> arrays) {
     distinct.of_array.push_back(position->second);
   }
   return distinct;
+}
+
+ArrayView const* one_ascending_dictionary(std::span<ArrayView const> arrays) {
+  if (arrays.empty() || !arrays.front().dictionary->ascends) return nullptr;
+  auto const* const first = arrays.front().dictionary;
+  bool const is_one = std::ranges::all_of(arrays, [&](ArrayView const& array) {
+    return array.dictionary == first || SameMemory{}(*array.dictionary, *first);
+  });
+  return is_one ? first : nullptr;
 }
 
 }  // namespace garuda

@@ -30,4 +30,8 @@ struct DistinctDictionaries {
 /// bring their own. Linear in the number of arrays. Requires: `arrays` are of a dictionary type.
 DistinctDictionaries distinct_dictionaries(std::span<ArrayView const> arrays);
 
+/// The dictionary of all arrays, whose values ascend: then their indices are equal, or less, when their values are.
+/// nullptr: there is none such. Requires: `arrays` are of a dictionary type.
+ArrayView const* one_ascending_dictionary(std::span<ArrayView const> arrays);
+
 }  // namespace garuda

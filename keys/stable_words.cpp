@@ -4,6 +4,7 @@
 #include <array>
 #include <utility>
 
+#include "core/dictionary.hpp"
 #include "core/load.hpp"
 #include "core/type_rows.hpp"
 #include "core/variable_value.hpp"
@@ -43,7 +44,7 @@ constexpr auto kPresentBits = [] {
 }();
 
 bool has_room_for_nulls(DataType const& type) noexcept {
-  return has_bytes(type) || type_row(type.id).width < 8 || type.id == TypeId::boolean;
+  return has_bytes(type) || type.id == TypeId::dictionary || type_row(type.id).width < 8 || type.id == TypeId::boolean;
 }
 
 std::size_t words_of(DataType const& type) noexcept { return has_bytes(type) || type_row(type.id).width == 16 ? 2 : 1; }
@@ -64,13 +65,15 @@ void GrowingDictionary::flush() {
   batch_.add_to(table_, keep, [](std::uint64_t* word, std::uint32_t number) { *word += number; });
 }
 
-bool StableWords::can_write(DataType const& type) noexcept { return has_bytes(type) || has_codes(type); }
+bool StableWords::can_write(DataType const& type, bool is_one_dictionary) noexcept {
+  return is_one_dictionary || has_bytes(type) || has_codes(type);
+}
 
 StableWords::StableWords(std::span<DataType const> types, std::uint64_t one_word_columns) : long_values_(types.size()) {
   GARUDA_EXPECTS(types.size() <= kMostColumns);
   for (std::size_t k = 0; k < types.size(); ++k) {
     auto const& type = types[k];
-    GARUDA_EXPECTS(can_write(type));
+    GARUDA_EXPECTS(can_write(type, type.id == TypeId::dictionary));
     bool const has_one_word = has_bytes(type) && ((one_word_columns >> k) & 1) != 0;
     places_.push_back({num_words_, has_one_word ? 1 : words_of(type)});
     num_words_ += places_.back().count;
@@ -109,10 +112,12 @@ Result<void> StableWords::write(TableView table, std::span<std::size_t const> co
   for (std::size_t k = 0; k < columns.size(); ++k) {
     auto const& type = table.schema()[columns[k]].type;
     GARUDA_TRY_ASSIGN(auto column, open_key_column(table, columns[k], type, {}));
-    if (has_bytes(type)) {
+    if (has_bytes(type) || type.id == TypeId::dictionary) {
       std::uint64_t first_row = 0;
       for (auto const& array : column.arrays) {
-        if (places_[k].count == 1)
+        if (type.id == TypeId::dictionary)
+          write_indices(array, type, k, first_row);
+        else if (places_[k].count == 1)
           write_one_word(array, type, k, first_row);
         else if (is_view(type))
           write_views(array, k, first_row);
@@ -203,6 +208,19 @@ void StableWords::write_bytes(ArrayView const& array, DataType const& type, std:
     if (!is_short) long_values.add(value, &low[i]);
   });
   long_values.flush();
+}
+
+void StableWords::write_indices(ArrayView const& array, DataType const& type, std::size_t column,
+                                std::uint64_t first_row) {
+  auto* const words = word(places_[column].first) + first_row;
+  visit_index_type(type.index, [&]<class Index>(Index*) {
+    auto const* const indices = static_cast<std::byte const*>(array.values);
+    for (std::int64_t i = 0; i < array.length; ++i)
+      words[i] = static_cast<std::uint64_t>(load<Index>(indices, array.offset + i));
+  });
+  if (array.validity == nullptr) return;
+  for (std::int64_t i = 0; i < array.length; ++i)
+    if (array.is_null(i)) words[i] = kNullWord;
 }
 
 void StableWords::write_codes(RowBlock const& block, AttributeReader const& reader, std::size_t column) {

@@ -36,8 +36,9 @@ class GrowingDictionary {
 /// thread at a time. Throws std::bad_alloc.
 class StableWords {
  public:
-  /// Whether values of the type have words of their own: not dictionaries and decimals of 256 bits.
-  static bool can_write(DataType const& type) noexcept;
+  /// Whether values of the type have words of their own: not decimals of 256 bits, and of dictionaries those that the
+  /// rows of all tables share, whose values ascend (one_ascending_dictionary).
+  static bool can_write(DataType const& type, bool is_one_dictionary) noexcept;
 
   static constexpr std::size_t kMostColumns = 64;  ///< of keys: each has a bit for its null
 
@@ -67,6 +68,7 @@ class StableWords {
   void write_bytes(ArrayView const& array, DataType const& type, std::size_t column, std::uint64_t first_row);
   void write_one_word(ArrayView const& array, DataType const& type, std::size_t column, std::uint64_t first_row);
   void write_views(ArrayView const& array, std::size_t column, std::uint64_t first_row);
+  void write_indices(ArrayView const& array, DataType const& type, std::size_t column, std::uint64_t first_row);
   void write_codes(RowBlock const& block, AttributeReader const& reader, std::size_t column);
   std::uint64_t* word(std::size_t i) noexcept { return words_[i].data(); }
 

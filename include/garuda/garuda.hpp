@@ -11,4 +11,5 @@
 #include "garuda/group_states.hpp"
 #include "garuda/join.hpp"
 #include "garuda/pinned_buffer.hpp"
+#include "garuda/stored_table.hpp"
 #include "garuda/table.hpp"

@@ -57,15 +57,18 @@ struct JoinClause {
 
 struct QueryOptions;
 
+/// Rows in a form that is smaller than what they stand for: that of their files, or that of `store`.
+struct StoredTable {
+  Table table;
+  Schema fields;  ///< The columns of the table stand for these (ScannedTable::fields).
+  std::optional<FilesRead> files{};
+};
+
 /// A table that a query reads when it runs, such as that of a file: of its columns and rows those that it needs.
 /// Thread-safe.
 class TableSource {
  public:
-  struct Rows {
-    Table table;
-    Schema fields;  ///< The columns of the table stand for these (ScannedTable::fields).
-    std::optional<FilesRead> files{};
-  };
+  using Rows = StoredTable;
 
   virtual ~TableSource() = default;
   /// Reads `columns`, of rows those that pass `rows` and as many others as it likes. The table has all columns of the
@@ -79,6 +82,8 @@ class TableSource {
 struct ScannedTable {
   ScannedTable() = default;
   ScannedTable(TableView rows) : table(rows) {}  // NOLINT: a table in memory is all that most queries scan
+  explicit ScannedTable(StoredTable const& stored)
+      : table(stored.table.view()), files(stored.files), fields(&stored.fields) {}
 
   TableView table;
   std::optional<FilesRead> files{};  ///< The share of its files that was read, for plans and statistics to say.

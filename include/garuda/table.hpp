@@ -48,6 +48,7 @@ struct ArrayView {
   void const* values = nullptr;
   ArrayView const* dictionary = nullptr;
   Location location{};
+  bool ascends = false;  ///< of a dictionary's strings or binary: they ascend by their bytes, each once, none null
 
   /// True when row `i`, counted from `offset`, is null. Requires host-readable memory.
   bool is_null(std::int64_t i) const noexcept {

@@ -9,6 +9,7 @@
 #include <bit>
 #include <cstring>
 #include <new>
+#include <numeric>
 #include <optional>
 #include <span>
 #include <string_view>
@@ -354,8 +355,29 @@ Result<ColumnCodes> codes_of_rows(KeyColumn const& column, ListedValues const& l
   return codes;
 }
 
+/// The indices of a column, all of one dictionary whose values differ, as codes. Errors: out_of_memory, cancelled.
+Result<ColumnCodes> indices_of(KeyColumn const& column, ArrayView const& dictionary, Control const& control) {
+  ColumnCodes codes;
+  codes.num_codes = static_cast<std::uint32_t>(dictionary.length);
+  codes.has_nulls = has_nulls(column);
+  codes.codes = codes.has_nulls ? nullptr : indices_as_codes(column, codes.num_codes);
+  if (codes.codes != nullptr) return codes;
+  std::vector<std::uint32_t> same(codes.num_codes);
+  std::iota(same.begin(), same.end(), 0U);
+  std::vector<std::uint64_t> const first_value(column.arrays.size());
+  GARUDA_TRY_ASSIGN(auto of_rows, look_up(column, first_value, same.data(), control));
+  codes.memory = std::make_shared<AlignedBuffer const>(std::move(of_rows));
+  codes.codes = codes.memory->as<std::uint32_t>();
+  return codes;
+}
+
 Result<std::vector<ColumnCodes>> encode(std::span<KeyColumn const> columns, Control const& control,
                                         std::uint32_t hash_bits, CodeOrder order) {
+  bool const is_dictionary = columns.size() == 1 && columns.front().type.id == TypeId::dictionary;
+  if (auto const* const dictionary = is_dictionary ? one_ascending_dictionary(columns.front().arrays) : nullptr) {
+    GARUDA_TRY_ASSIGN(auto codes, indices_of(columns.front(), *dictionary, control));
+    return std::vector{std::move(codes)};
+  }
   GARUDA_TRY_ASSIGN(auto const list, list_values(columns, order));
   GARUDA_TRY_ASSIGN(auto of_list, number_list(columns, list, control, hash_bits, kNullCode));
   if (order == CodeOrder::ascending) GARUDA_TRY(order_codes(list.values, of_list, control));

@@ -44,18 +44,21 @@ contract::PathRow const& path_of_growing_groups() {
   throw LogicError("no path keeps groups while rows come");
 }
 
-Result<std::unique_ptr<PipelinedGroups>> PipelinedGroups::create(Schema const& rows, GroupBySpec spec,
+Result<std::unique_ptr<PipelinedGroups>> PipelinedGroups::create(Rows const& rows, GroupBySpec spec,
                                                                  std::span<std::string const> shown, std::size_t lanes,
                                                                  Control const& control) {
   if (spec.keys.size() > keys::StableWords::kMostColumns) return nullptr;
   return or_out_of_memory("the groups of a pipeline", [&]() -> Result<std::unique_ptr<PipelinedGroups>> {
-    std::unique_ptr<PipelinedGroups> made(new PipelinedGroups(rows, std::move(spec), control));
-    Table const none(rows, {});
+    std::unique_ptr<PipelinedGroups> made(new PipelinedGroups(rows.schema, std::move(spec), control));
+    Table const none(rows.schema, {});
     GARUDA_TRY_ASSIGN(made->columns_, resolve::resolve_group_by(none.view(), made->spec_));
     auto& columns = made->columns_;
     columns.name_in_errors(shown);
     auto const types = made->key_types();
-    if (!std::ranges::all_of(types, keys::StableWords::can_write) ||
+    auto const has_words = [&](std::size_t key) {
+      return keys::StableWords::can_write(rows.schema[key].type, rows.have_one_dictionary[key]);
+    };
+    if (!std::ranges::all_of(columns.keys, has_words) ||
         !std::ranges::all_of(columns.states, [](auto const& state) { return grows(state); }) ||
         !std::ranges::all_of(columns.aggregates, [](auto const& aggregate) { return grows(aggregate); }))
       return nullptr;

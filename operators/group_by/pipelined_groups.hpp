@@ -28,9 +28,15 @@ contract::PathRow const& path_of_growing_groups();
 /// have several rows each; a sample of the first rows tells.
 class PipelinedGroups {
  public:
-  /// nullptr: keys, aggregates or types need all rows at once. `rows`: the columns of the batches. `shown`: names of
-  /// the result's columns in errors. `control` outlives the groups. Errors: those of resolve_group_by; out_of_memory.
-  static Result<std::unique_ptr<PipelinedGroups>> create(Schema const& rows, GroupBySpec spec,
+  /// The columns of the batches.
+  struct Rows {
+    Schema schema;
+    std::vector<bool> have_one_dictionary;  ///< all batches one whose values ascend; a column each
+  };
+
+  /// nullptr: keys, aggregates or types need all rows at once. `shown`: names of the result's columns in errors.
+  /// `control` outlives the groups. Errors: those of resolve_group_by; out_of_memory.
+  static Result<std::unique_ptr<PipelinedGroups>> create(Rows const& rows, GroupBySpec spec,
                                                          std::span<std::string const> shown, std::size_t lanes,
                                                          Control const& control);
 

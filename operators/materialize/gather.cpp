@@ -333,7 +333,11 @@ Result<Gatherer> Gatherer::create(TableView const& table, std::span<std::size_t 
     // A table without rows may have dictionaries, which results of null rows have, too.
     bool const may_have_dictionary = field.type.id == TypeId::dictionary || field.type.id == TypeId::nested;
     if (may_have_dictionary && column.parts.empty()) column.parts = arrays_of(table, position);
-    if (field.type.id == TypeId::dictionary) GARUDA_TRY(unify_dictionaries(column, limits));
+    if (field.type.id == TypeId::dictionary) {
+      // What keeps the first batch keeps the dictionary of all where they share one.
+      auto const owner = owners.empty() ? nullptr : owners.front();
+      GARUDA_TRY(unify_dictionaries(column, limits, strings, owner));
+    }
     field.type = column.type;
     gatherer.schema_.push_back(std::move(field));
     gatherer.columns_.push_back(std::move(column));

@@ -68,7 +68,10 @@ Result<GatherResult> gather_columns(std::span<GatherColumn const> columns, std::
 
 /// Copies the dictionaries of `column` into one, sets `dictionary`, and sets `maps` and a type with wider indices, or
 /// with 64-bit offsets of its values, as far as the union of different dictionaries needs it. Values keep the order of
-/// their first appearance. Requires: a dictionary type; parts and source type are set. Errors: out_of_memory.
-Result<void> unify_dictionaries(GatherColumn& column, GatherLimits limits);
+/// their first appearance. The only dictionary is shared where `owner` keeps it and results may refer to what they are
+/// of (`strings`), or it is that of a stored table. Requires: a dictionary type; parts and source type are set. Errors:
+/// out_of_memory.
+Result<void> unify_dictionaries(GatherColumn& column, GatherLimits limits, StringForm strings,
+                                std::shared_ptr<void const> const& owner);
 
 }  // namespace garuda

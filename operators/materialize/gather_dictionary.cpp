@@ -109,9 +109,17 @@ Result<std::shared_ptr<Batch const>> copy_values(std::vector<ArrayView> const& a
 
 }  // namespace
 
-Result<void> unify_dictionaries(GatherColumn& column, GatherLimits limits) {
+Result<void> unify_dictionaries(GatherColumn& column, GatherLimits limits, StringForm strings,
+                                std::shared_ptr<void const> const& owner) {
   auto const& source_value = *column.source_type.value;
   auto const distinct = distinct_dictionaries(column.parts);
+  bool const is_shared = distinct.dictionaries.size() == 1 && owner != nullptr &&
+                         (strings == StringForm::view || distinct.dictionaries.front().ascends);
+  if (is_shared) {
+    auto const& only = distinct.dictionaries.front();
+    column.dictionary = std::make_shared<Batch const>(Batch{only.length, {only}, owner});
+    return {};
+  }
   if (distinct.dictionaries.size() <= 1) {
     std::vector<std::int64_t> rows(
         distinct.dictionaries.empty() ? 0 : static_cast<std::size_t>(distinct.dictionaries[0].length));

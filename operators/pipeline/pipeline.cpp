@@ -8,6 +8,7 @@
 #include <numeric>
 #include <string>
 
+#include "core/dictionary.hpp"
 #include "expr/dictionary_parts.hpp"
 #include "expr/sides.hpp"
 #include "expr/vector.hpp"
@@ -255,6 +256,15 @@ Field Pipeline::field_of(Slot slot) const {
   for (auto const& [read, of_table] : written_.fields())
     if (read == slot) field.type = of_table->type;
   return field;
+}
+
+bool Pipeline::has_one_dictionary(Slot slot) const {
+  auto const& known = columns_.slots[slot];
+  if (known.field.type.id != TypeId::dictionary || !known.source) return false;
+  auto const& table = columns_.sources[*known.source].table;
+  std::vector<ArrayView> arrays;
+  for (std::size_t b = 0; b < table.num_batches(); ++b) arrays.push_back(table.batch(b).columns[known.column]);
+  return one_ascending_dictionary(arrays) != nullptr;
 }
 
 Schema Pipeline::schema_of(std::vector<std::string> names) const {

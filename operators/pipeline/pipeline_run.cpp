@@ -291,8 +291,10 @@ Result<Pipeline::Grouped> Pipeline::run_grouped(std::vector<std::string> names, 
     GARUDA_TRY(prepare(StringForm::view));
     written_schema_ = schema_of(std::move(names));
     auto morsels = cut_morsels();
-    GARUDA_TRY_ASSIGN(auto const groups, group_by::PipelinedGroups::create(written_schema_, spec, shown, options_.lanes,
-                                                                           options_.control));
+    group_by::PipelinedGroups::Rows rows{written_schema_, {}};
+    for (auto const slot : visible_) rows.have_one_dictionary.push_back(has_one_dictionary(slot));
+    GARUDA_TRY_ASSIGN(auto const groups,
+                      group_by::PipelinedGroups::create(rows, spec, shown, options_.lanes, options_.control));
     std::vector<Output> samples;
     bool pays = groups != nullptr;
     if (pays && groups->wants_samples()) {

@@ -45,7 +45,7 @@ bool is_one_of(DataType const& type, std::initializer_list<TypeId> ids) {
 Result<std::unique_ptr<PipelinedGroups>> create(Schema const& rows, GroupBySpec const& spec, Control const& control) {
   auto names = spec.keys;
   for (auto const& aggregate : spec.aggregates) names.push_back(aggregate.name.value_or("value"));
-  return PipelinedGroups::create(rows, spec, names, kLanes, control);
+  return PipelinedGroups::create({rows, std::vector<bool>(rows.size())}, spec, names, kLanes, control);
 }
 
 /// Keys and aggregates that lanes can keep, of the columns of a table.
@@ -53,7 +53,7 @@ GroupBySpec random_spec(Schema const& schema, Draw& draw) {
   GroupBySpec spec;
   spec.ordered = true;
   for (auto const& field : schema) {
-    if (keys::StableWords::can_write(field.type) && spec.keys.size() < 3 && draw.one_in(2))
+    if (keys::StableWords::can_write(field.type, false) && spec.keys.size() < 3 && draw.one_in(2))
       spec.keys.push_back(field.name);
     spec.aggregates.push_back({AggregateFunction::count, field.name, "count " + field.name});
     bool const is_float = is_one_of(field.type, {TypeId::float16, TypeId::float32, TypeId::float64});

@@ -5,18 +5,23 @@
 #include <cstdint>
 #include <cstdlib>
 #include <iostream>
+#include <map>
 #include <optional>
 #include <stdexcept>
 #include <string>
+#include <utility>
+#include <variant>
 #include <vector>
 
 #include "core/type_rows.hpp"
 #include "garuda/engine.hpp"
+#include "garuda/stored_table.hpp"
 #include "tests/engine/engine_test.hpp"
 #include "tests/query/random_queries.hpp"
 #include "tests/query/reference_expression.hpp"
 #include "tests/query/reference_query.hpp"
 #include "tests/reference/cell_values.hpp"
+#include "tests/unwrap.hpp"
 
 namespace garuda {
 namespace {
@@ -200,12 +205,46 @@ class RandomQueries : public testing::EngineTest {
                   << testing::to_text(query);
   }
 
-  /// One case: a query, and two that mean the same.
+  using StoredTables = std::map<Schema const*, StoredTable>;
+
+  /// The query over its tables in their stored form, which `stored` keeps.
+  static Query over_stored(Query const& query, StoredTables& stored) {
+    auto node = query.node();
+    if (auto const* const scan = std::get_if<Query::Scan>(&node.operation)) {
+      auto const* const schema = &scan->table.schema();
+      auto found = stored.find(schema);
+      if (found == stored.end()) found = stored.emplace(schema, testing::value_of(store(scan->table))).first;
+      return Query::scan(ScannedTable(found->second));
+    }
+    for (auto& input : node.inputs) input = over_stored(input, stored);
+    return Query::of(std::move(node));
+  }
+
+  /// Compares the query over stored tables.
+  static void compare_stored(Query const& query, QueryOptions const& options, std::uint64_t seed, Tally& tally) {
+    StoredTables stored;
+    try {
+      auto const different = difference(over_stored(query, stored), expected_of(query), options, tally);
+      ++tally.compared;
+      if (different.empty()) return;
+      for (auto const& input : query.node().inputs) {
+        compare_stored(input, options, seed, tally);
+        if (HasFailure()) return;
+      }
+      ADD_FAILURE() << different << "\nseed " << seed << " on " << to_string(options.path) << " over stored tables:\n"
+                    << testing::to_text(query);
+    } catch (reference::TooLarge const&) {
+      ++tally.left_out;
+    }
+  }
+
+  /// One case: a query, the same over stored tables, and two that mean the same.
   static void run_case(std::uint64_t seed, QueryOptions options, Tally& tally) {
     try {
       RandomQuery random(seed);
       options.threads = 1 + static_cast<std::uint32_t>(random.draw().below(3));
       compare(random.query(), options, seed, tally);
+      if (!HasFailure()) compare_stored(random.query(), options, seed, tally);
       for (int form = 0; form < 2 && !HasFailure(); ++form) compare(random.rewritten(), options, seed, tally);
     } catch (std::runtime_error const& error) {
       ++tally.left_out;

@@ -33,11 +33,7 @@ Result<void> read_into(Sources& sources, Query const& query, std::vector<Scanned
 Query over(Sources const& sources, Query const& query) {
   auto node = query.node();
   if (auto* const scan = std::get_if<Query::Scan>(&node.operation); scan != nullptr && scan->source != nullptr) {
-    auto const& read = sources.at(scan->source.get());
-    ScannedTable there(read.table.view());
-    there.files = read.files;
-    there.fields = &read.fields;
-    return Query::scan(std::move(there));
+    return Query::scan(ScannedTable(sources.at(scan->source.get())));
   }
   for (auto& input : node.inputs) input = over(sources, input);
   return Query::of(std::move(node));
