@@ -128,6 +128,17 @@ struct GroupByQuery {
   }
 };
 
+/// The rows as queries scan them; their values are right.
+Result<ScannedTable> scanned(HeldTable const& held, std::uint32_t threads, Control const& control) {
+  GARUDA_TRY_ASSIGN(auto const rows, held.rows->checked(threads, {}, &control));
+  ScannedTable table(rows);
+  if (held.stored != nullptr) {
+    table.files = held.stored->files;
+    table.fields = &held.stored->fields;
+  }
+  return table;
+}
+
 /// A plan of Substrait, and the tables that it reads by their names.
 struct PlanQuery {
   SharedEngine engine;
@@ -159,13 +170,29 @@ struct PlanQuery {
   Result<std::vector<NamedTable>> checked(Control const& control) const {
     std::vector<NamedTable> named;
     for (auto const& [name, held] : tables) {
-      GARUDA_TRY_ASSIGN(auto const table, held.rows->checked(options.threads, {}, &control));
-      named.push_back({name, ScannedTable(table)});
-      if (held.stored == nullptr) continue;
-      named.back().table.files = held.stored->files;
-      named.back().table.fields = &held.stored->fields;
+      GARUDA_TRY_ASSIGN(auto table, scanned(held, options.threads, control));
+      named.push_back({name, std::move(table)});
     }
     return named;
+  }
+};
+
+/// Columns of a stored table as they were before it was stored.
+struct StoredQuery {
+  SharedEngine engine;
+  HeldTable table;
+  std::vector<std::string> columns;
+  bool is_brief = false;
+
+  std::vector<SharedRows> inputs() const { return {table.rows}; }
+  Result<std::unique_ptr<QueryResult>> start(Control control) const {
+    QueryOptions options;
+    options.path = Path::cpu;
+    options.control = std::move(control);
+    GARUDA_TRY_ASSIGN(auto rows, scanned(table, options.threads, options.control));
+    std::vector<NamedExpression> wanted;
+    for (auto const& name : columns) wanted.push_back({name, column(name)});
+    return engine->run(Query::scan(std::move(rows)).project(std::move(wanted)), options);
   }
 };
 
@@ -416,6 +443,12 @@ void bind_query(nb::class_<Query, Extra...>& query) {
 }  // namespace
 
 void bind_queries(nb::module_& module) {
+  module.def(
+      "read_stored",
+      [](HeldEngine const& engine, HeldTable const& table, std::vector<std::string> columns) {
+        return run_query(StoredQuery{engine.engine, table, std::move(columns)}, nb::none());
+      },
+      nb::arg("engine"), nb::arg("table"), nb::arg("columns"));
   module.def("merge_states", merged_states, nb::arg("states"), nb::arg("groups"), nb::arg("num_groups"));
   module.def("values_of_states", finished_states, nb::arg("states"), nb::arg("rows"), nb::arg("aggregates"));
   nb::class_<Settings>(module, "Settings")

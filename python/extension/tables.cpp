@@ -29,6 +29,7 @@
 #include "core/variable_value.hpp"
 #include "garuda/arrow_c.hpp"
 #include "garuda/engine.hpp"
+#include "garuda/stored_table.hpp"
 #include "garuda/table.hpp"
 #include "python/extension/capsules.hpp"
 #include "python/reader/reader_library.hpp"
@@ -226,9 +227,20 @@ nb::list cells_of(HeldTable const& held, std::size_t column) {
 }
 
 /// (name, type, nullable) of each column.
+/// Requires: the column is there, on the host.
+bool has_nulls(HeldTable const& held, std::size_t column) {
+  return std::ranges::any_of(host_rows(held).batches(),
+                             [&](Batch const& batch) { return count_nulls(batch.columns[column]) > 0; });
+}
+
+/// The columns as queries have them.
+Schema const& fields_in(HeldTable const& held) {
+  return held.stored == nullptr ? held.rows->view().schema() : held.stored->fields;
+}
+
 nb::list fields_of(HeldTable const& held) {
   nb::list fields;
-  for (auto const& field : held.rows->view().schema())
+  for (auto const& field : fields_in(held))
     fields.append(nb::make_tuple(field.name, to_string(field.type), field.nullable));
   return fields;
 }
@@ -237,6 +249,11 @@ template <class Write>
 std::optional<std::string> text_of_origin(HeldTable const& held, Write write) {
   if (!held.origin) return std::nullopt;
   return write(*held.origin);
+}
+
+HeldTable hold_stored(StoredTable table) {
+  auto columns = std::make_shared<StoredColumns const>(StoredColumns{std::move(table.fields), table.files});
+  return {share(nullptr, std::move(table.table)), std::nullopt, std::move(columns)};
 }
 
 // --- files of the tables of a plan -----------------------------------------------------------------------------------
@@ -291,8 +308,18 @@ HeldTable read_files(std::vector<std::string> const& paths, std::vector<std::str
     options.cancelled = watch->control().cancelled;
     return library->read(files, options);
   });
-  auto stored = std::make_shared<StoredColumns const>(StoredColumns{std::move(read.fields), read.files});
-  return {share(nullptr, std::move(read.table)), std::nullopt, std::move(stored)};
+  return hold_stored({std::move(read.table), std::move(read.fields), read.files});
+}
+
+/// Requires: the rows are on the host.
+HeldTable store_table(HeldTable const& held, std::uint32_t threads, nb::object on_progress) {
+  (void)host_rows(held);
+  auto const watch = watching(std::move(on_progress));
+  return hold_stored(run(*watch, [watch, rows = held.rows, threads]() -> Result<StoredTable> {
+    auto const control = watch->control();
+    GARUDA_TRY_ASSIGN(auto const checked, rows->checked(threads, {}, &control));
+    return store(checked, {threads, control});
+  }));
 }
 
 /// The tables of a plan that it reads: their names, columns, and the test of the rows.
@@ -341,11 +368,12 @@ void bind_tables(nb::module_& module) {
                    })
       .def("fields", fields_of)
       .def("cells", cells_of, nb::arg("column"))
+      .def("has_nulls", has_nulls, nb::arg("column"))
       .def("batches", batches_of)
       .def("slice", slice_of, nb::arg("begin"), nb::arg("count"))
       .def("download", download, nb::arg("on_progress").none())
       .def("stream", stream_of)
-      .def("schema", [](HeldTable const& held) { return schema_capsule(held.rows->view().schema()); })
+      .def("schema", [](HeldTable const& held) { return schema_capsule(fields_in(held)); })
       .def("plan_text",
            [](HeldTable const& held) {
              return text_of_origin(held, [](Origin const& origin) { return to_string(origin.plan); });
@@ -361,6 +389,7 @@ void bind_tables(nb::module_& module) {
   module.def("reader_failure", reader_failure);
   module.def("read_files", read_files, nb::arg("paths"), nb::arg("columns"), nb::arg("rows"), nb::arg("threads"),
              nb::arg("spills"));
+  module.def("store", store_table, nb::arg("table"), nb::arg("threads"), nb::arg("on_progress").none());
   module.def("tables_of_plan", tables_of_plan, nb::arg("plan"), nb::arg("tables"));
 }
 

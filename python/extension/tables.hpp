@@ -65,10 +65,10 @@ struct Origin {
 inline constexpr std::int64_t kSmallRows = std::int64_t{1} << 16;
 inline constexpr std::int64_t kSmallPairs = std::int64_t{1} << 22;
 
-/// The fields, and the share of its files, of a table that was read as its files store it (ScannedTable).
+/// The fields, and the share of its files, of a table in a smaller form than what it stands for (StoredTable).
 struct StoredColumns {
   Schema fields;
-  FilesRead files;
+  std::optional<FilesRead> files;
 };
 
 struct HeldTable {

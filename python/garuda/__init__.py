@@ -8,7 +8,7 @@
 >>> garuda.group_by(visits, "who", ordered=True).agg(total=("minutes", "sum")).to_pydict()
 {'who': [1, 3], 'total': [42, 45]}
 
-`join`, `join_stream`, `join_count`, `explain_join`, `build`, `group_by`, `sql`, `explain_sql`, `upload` and `devices` are
+`join`, `join_stream`, `join_count`, `explain_join`, `build`, `store`, `group_by`, `sql`, `explain_sql`, `upload` and `devices` are
 those of one `Engine`, which looks for devices when it is first used. No GPU is touched, and no other library imported, before that.
 """
 
@@ -36,7 +36,7 @@ from .errors import (
 from .files import Scan, read, read_csv, read_ipc, read_parquet, scan
 from .patches import fallbacks, install, installed, uninstall
 from .plans import Plan, Stats
-from .table import JoinBuild, Stream, Table, table
+from .table import JoinBuild, StoredTable, Stream, Table, table
 
 if TYPE_CHECKING:
     from . import dask as dask
@@ -50,6 +50,7 @@ join_stream = default_engine.join_stream
 join_count = default_engine.join_count
 explain_join = default_engine.explain_join
 build = default_engine.build
+store = default_engine.store
 group_by = default_engine.group_by
 upload = default_engine.upload
 devices = default_engine.devices
@@ -59,9 +60,9 @@ explain_sql = default_engine.explain_sql
 __all__ = [
     "CancelledError", "ColumnNotFoundError", "Device", "DeviceFailureError", "Engine", "Error", "ForkedError",
     "GroupBy", "InternalError", "InvalidInputError", "JoinBuild", "LimitExceededError", "NoDeviceError",
-    "OutOfMemoryError", "OutputError", "Plan", "Progress", "Scan", "Stats", "Stream", "Table", "UsageError",
+    "OutOfMemoryError", "OutputError", "Plan", "Progress", "Scan", "Stats", "StoredTable", "Stream", "Table", "UsageError",
     "__version__", "build", "default_engine", "devices", "explain_join", "explain_sql", "fallbacks", "group_by", "install", "installed", "join", "join_count",
-    "join_stream", "read", "read_csv", "read_ipc", "read_parquet", "scan", "sql", "table", "uninstall", "upload",
+    "join_stream", "read", "read_csv", "read_ipc", "read_parquet", "scan", "sql", "store", "table", "uninstall", "upload",
 ]  # fmt: skip
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Mapping, NamedTuple, Optional, Union
 from . import _arguments, _core, _sql_plan
 from ._arguments import wrong
 from .files import _FORMATS, Scan
-from .table import Data, Table, table_of
+from .table import Data, StoredTable, Table, table_of
 
 if TYPE_CHECKING:
     from .engine import Engine
@@ -92,7 +92,7 @@ class _Frame(NamedTuple):
         return bool(self.rows.get_column(column).null_count() > 0)
 
 
-_Source = Union[Table, Scan, _Frame]
+_Source = Union[Table, StoredTable, Scan, _Frame]
 _FRAMES = {("pyarrow", "Table"): "column_names", ("polars", "DataFrame"): "columns"}
 
 
@@ -106,7 +106,7 @@ def _is_frame(data: Data) -> bool:
 def _table(name: str, data: Data, path: str) -> _Source:
     """The rows, on the host where the path takes no others; files and frames are read once it is known which of their
     columns are."""
-    if isinstance(data, Scan):
+    if isinstance(data, (Scan, StoredTable)):
         return data
     if _is_frame(data):
         return _Frame(name, data)
@@ -120,7 +120,7 @@ def _schema(table: _Source) -> Any:
 
     if isinstance(table, _Frame):
         return table.schema()
-    if isinstance(table, Table):
+    if isinstance(table, (Table, StoredTable)):
         return pyarrow.schema(table)
     whole = table._dataset().schema
     return pyarrow.schema([whole.field(name) for name in table.column_names])
@@ -132,8 +132,8 @@ def _schema_without_nulls(table: _Source) -> Any:
 
     if isinstance(table, Scan) or (isinstance(table, Table) and table.device is not None):
         return _schema(table)
-    if isinstance(table, _Frame):
-        return pyarrow.schema([field.with_nullable(table.has_nulls(field.name)) for field in table.schema()])
+    if isinstance(table, (_Frame, StoredTable)):
+        return pyarrow.schema([field.with_nullable(table.has_nulls(field.name)) for field in _schema(table)])
     columns = table.to_arrow()
     return pyarrow.schema([field.with_nullable(columns[i].null_count > 0) for i, field in enumerate(columns.schema)])
 
@@ -159,7 +159,7 @@ class Planned(NamedTuple):
     def read(self, engine: Engine, strict: bool = False) -> _core.PlanQuery:
         """The query, ready to run: reads the columns that the plan names from files and frames, and of Parquet files the row
         groups that may have rows that it needs."""
-        rows = {name: table._held for name, (table, _) in self.tables.items() if isinstance(table, Table)}
+        rows = {name: table._held for name, (table, _) in self.tables.items() if isinstance(table, (Table, StoredTable))}
         others = {name: (table, schema) for name, (table, schema) in self.tables.items() if name not in rows}
         if others:
             known = {**rows, **{name: _without_rows(schema) for name, (_, schema) in others.items()}}

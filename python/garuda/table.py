@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Generic, Iterator, Mapping, Optional, Typ
 from . import _core, _values
 from ._arguments import Names, optional_names, whole_number, wrong
 from ._progress import ProgressOption, reporting
-from .errors import InvalidInputError
+from .errors import ColumnNotFoundError, InvalidInputError
 from .plans import Plan, Stats
 
 if TYPE_CHECKING:
@@ -287,6 +287,44 @@ def _parts(data: Any) -> Optional[list[Any]]:
     return [data.slice(first, length) for first, length in zip(firsts, lengths[0]) if length > 0]
 
 
+class StoredTable(_Columns[_core.Table]):
+    """A table for queries, in a form that is smaller than what it stands for: see `garuda.store`."""
+
+    __slots__ = ("_engine", "_held")
+
+    def __init__(self, held: _core.Table, engine: Any) -> None:
+        self._held = held
+        self._engine = engine
+
+    @property
+    def num_rows(self) -> int:
+        return self._held.num_rows
+
+    def __len__(self) -> int:
+        return self.num_rows
+
+    def __arrow_c_schema__(self) -> object:
+        return self._held.schema()
+
+    def read(self, columns: Optional[Names] = None) -> Table:
+        """The rows as they were before they were stored; `columns`: those that are wanted. Raises ColumnNotFoundError."""
+        wanted = optional_names("columns", columns)
+        for name in wanted or ():
+            if name not in self.column_names:
+                raise ColumnNotFoundError(f"unknown column: {name}")
+        return Table(_core.read_stored(self._engine._open(), self._held, self.column_names if wanted is None else wanted))
+
+    def _garuda_read(self, columns: Optional[list[str]]) -> Table:
+        return self.read(columns if columns is None else [name for name in self.column_names if name in columns])
+
+    def has_nulls(self, column: str) -> bool:
+        """Whether a column has nulls."""
+        return self._held.has_nulls(self.column_names.index(column))
+
+    def __repr__(self) -> str:
+        return f"<garuda.StoredTable of {len(self):,} rows: {', '.join(self.column_names)}>"
+
+
 class JoinBuild:
     """The right table of joins, ready to be probed as often as wanted: see `garuda.build`."""
 
@@ -325,7 +363,7 @@ class JoinBuild:
 
 
 # Data that calls take as a table.
-Data = Union[Table, Stream, Mapping[str, Any], Any]
+Data = Union[Table, StoredTable, Stream, Mapping[str, Any], Any]
 # The right side of a join.
 Right = Union[Data, JoinBuild]
 
