@@ -6,7 +6,7 @@
 
 #include <algorithm>
 
-#include "core/parallel_blocks.hpp"
+#include "core/task_threads.hpp"
 #include "keys/codes/key_types.hpp"
 #include "operators/contract/key_span.hpp"
 #include "operators/plan/join_planner.hpp"
@@ -104,8 +104,7 @@ Result<std::shared_ptr<resolve::BuiltSide const>> JoinBuildState::side_of(Compar
   std::lock_guard const lock(mutex_);
   for (auto const& [types, side] : sides_)
     if (types == compared) return side;
-  oneapi::tbb::task_arena arena(arena_threads(options_.threads));
-  GARUDA_TRY_ASSIGN(auto side, arena.execute([&] { return make(compared, control); }));
+  GARUDA_TRY_ASSIGN(auto side, on_threads(options_.threads, [&] { return make(compared, control); }));
   sides_.emplace_back(compared, side);
   return side;
 }
