@@ -142,6 +142,49 @@ TEST_F(PlannedQueries, EqualBuildSidesAreMadeOnce) {
   EXPECT_EQ(count(outcome.plan, "again on"), 1U) << outcome.plan;
 }
 
+/// Rows that a join does not match are left out of the groups on its probe side, before the joins below look them up.
+TEST_F(PlannedQueries, RowsOfGroupsThatNothingMatchesAreLookedUpNowhere) {
+  Values keys;
+  Values dimensions;
+  for (std::int64_t i = 0; i < 64; ++i) {
+    keys.emplace_back(i % 16);
+    dimensions.emplace_back(i / 16);
+  }
+  auto const facts = table_of({"k", "d"}, {keys, dimensions});
+  auto const weights = table_of({"dimension", "w"}, {{0, 1, 2, 3}, {1, 10, 100, 1'000}});
+  auto const few = table_of({"wanted", "sum"}, {{3, 7, 99}, {1'111, 5, 1'111}});
+  auto const joined =
+      Query::scan(facts.view())
+          .join(Query::scan(weights.view()), {.on = {{column("d"), column("dimension")}}})
+          .project({{"k", column("k")}, {"w", column("w")}, {"twice", call("add", {column("w"), column("w")})}});
+  auto const sums = joined.group_by({{"k", column("k")}}, {{"s", AggregateFunction::sum, {column("w")}},
+                                                           {"t", AggregateFunction::sum, {column("twice")}}});
+  QueryOptions options;
+  options.path = Path::cpu;
+  auto const by_key = run(Query::scan(few.view())
+                              .join(sums, {.on = {{column("wanted"), column("k")}}})
+                              .project({{"wanted", column("wanted")}, {"s", column("s")}, {"t", column("t")}})
+                              .sort({{column("wanted")}}),
+                          options);
+  EXPECT_EQ(by_key.rows, (std::vector<std::vector<std::string>>{{"3", "1111", "2222"}, {"7", "1111", "2222"}}))
+      << by_key.error;
+  EXPECT_EQ(count(by_key.plan, "join on cpu: semi"), 1U) << by_key.plan;
+  EXPECT_EQ(count(by_key.plan, "join on cpu: inner: d = dimension; 8 rows"), 1U) << by_key.plan;
+  // The sum is no key of the groups, so that it leaves out none of their rows.
+  auto const by_both =
+      run(Query::scan(few.view()).join(sums, {.on = {{column("wanted"), column("k")}, {column("sum"), column("s")}}}),
+          options);
+  EXPECT_EQ(by_both.rows, (std::vector<std::vector<std::string>>{{"3", "1111", "3", "1111", "2222"}})) << by_both.error;
+  // Keys of a build side leave out rows above the join that it is of.
+  auto const by_dimension =
+      Query::scan(few.view())
+          .join(Query::scan(facts.view())
+                    .join(Query::scan(weights.view()), {.on = {{column("d"), column("dimension")}}})
+                    .group_by({{"w", column("w")}}, {{"n", AggregateFunction::count, {}}}),
+                {.on = {{column("sum"), column("w")}}});
+  EXPECT_EQ(run(by_dimension, options).rows, (std::vector<std::vector<std::string>>{}));
+}
+
 TEST_F(PlannedQueries, ScansPickTheirColumnsOnce) {
   auto const table = table_of({"a", "b", "c"}, {{1, 2}, {3, 4}, {5, 6}});
   auto const other = table_of({"d"}, {{1}});
