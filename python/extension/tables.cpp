@@ -290,25 +290,31 @@ std::optional<std::string> reader_failure() {
   return loaded ? std::nullopt : std::optional(loaded.error().message());
 }
 
-/// Reads files of one table. `spills`: its rows go to mapped files, not to memory. Requires: the library could be
+/// The paths of a table's files, the columns that are read, and a test of the rows.
+using ReadOfTable = std::tuple<std::vector<std::string>, std::vector<std::string>, RowTest>;
+
+/// Reads the files of tables. `spills`: their rows go to mapped files, not to memory. Requires: the library could be
 /// loaded.
-HeldTable read_files(std::vector<std::string> const& paths, std::vector<std::string> columns, RowTest const& rows,
-                     std::uint32_t threads, bool spills) {
+std::vector<HeldTable> read_files(std::vector<ReadOfTable> tables, std::uint32_t threads, bool spills) {
   auto const* const library = unwrap(reader());
-  io::TableFiles files;
-  files.name = paths.front();
-  for (auto const& path : paths) files.files.push_back({path, {}});
+  std::vector<FilesToRead> wanted;
+  for (auto& [paths, columns, rows] : tables) {
+    io::TableFiles files;
+    files.name = paths.front();
+    for (auto const& path : paths) files.files.push_back({path, {}});
+    wanted.push_back({std::move(files), std::move(columns), std::move(rows)});
+  }
   io::ReadOptions options;
-  options.columns = std::move(columns);
-  options.wanted = rows;
   options.threads = threads;
   if (spills) options.spill_folder.emplace(std::nullopt);
   auto const watch = watching();
-  auto read = run(*watch, [watch, library, files = std::move(files), options]() mutable {
+  auto parts = run(*watch, [watch, library, wanted = std::move(wanted), options]() mutable {
     options.cancelled = watch->control().cancelled;
-    return library->read(files, options);
+    return library->read(wanted, options);
   });
-  return hold_stored({std::move(read.table), std::move(read.fields), read.files});
+  std::vector<HeldTable> read;
+  for (auto& part : parts) read.push_back(hold_stored({std::move(part.table), std::move(part.fields), part.files}));
+  return read;
 }
 
 /// Requires: the rows are on the host.
@@ -387,8 +393,7 @@ void bind_tables(nb::module_& module) {
       });
   nb::class_<RowTest>(module, "RowTest").def_prop_ro("passes_all", &RowTest::passes_all);
   module.def("reader_failure", reader_failure);
-  module.def("read_files", read_files, nb::arg("paths"), nb::arg("columns"), nb::arg("rows"), nb::arg("threads"),
-             nb::arg("spills"));
+  module.def("read_files", read_files, nb::arg("tables"), nb::arg("threads"), nb::arg("spills"));
   module.def("store", store_table, nb::arg("table"), nb::arg("threads"), nb::arg("on_progress").none());
   module.def("tables_of_plan", tables_of_plan, nb::arg("plan"), nb::arg("tables"));
 }

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Mapping, NamedTuple, Optional, Union
 
 from . import _arguments, _core, _sql_plan
 from ._arguments import wrong
-from .files import _FORMATS, Scan
+from .files import _FORMATS, Scan, read_scans
 from .table import Data, StoredTable, Table, table_of
 
 if TYPE_CHECKING:
@@ -163,12 +163,14 @@ class Planned(NamedTuple):
         others = {name: (table, schema) for name, (table, schema) in self.tables.items() if name not in rows}
         if others:
             known = {**rows, **{name: _without_rows(schema) for name, (_, schema) in others.items()}}
+            files: dict[str, tuple[Scan, list[str], _core.RowTest]] = {}
             for name, columns, test in _core.tables_of_plan(self.plan.message, list(known.items())):
                 table = others[name][0] if name in others else None
                 if isinstance(table, Scan):
-                    rows[name] = table._read_stored(columns, test, self.settings)
+                    files[name] = (table, columns, test)
                 elif isinstance(table, _Frame):
                     rows[name] = table.read(columns)
+            rows.update(zip(files, read_scans(list(files.values()), self.settings)))
         return _core.PlanQuery(engine._open(), self.plan.message, list(rows.items()), self.settings, strict)
 
 

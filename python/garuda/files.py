@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import threading
-from typing import Any, Callable, Iterable, Iterator, Mapping, Optional, Union
+from typing import Any, Callable, Iterable, Iterator, Mapping, Optional, Sequence, Union
 
 from . import _core
 from ._arguments import Names, optional_names, wrong
@@ -126,17 +126,6 @@ class Scan:
         with _reading(self.paths[0]):
             return _interruptible(read)
 
-    def _read_stored(self, columns: list[str], rows: _core.RowTest, settings: _core.Settings) -> _core.Table:
-        """Rows that may pass a test, for the query that it is of: Parquet files by garuda's reader, as they store their
-        values, where it fits this pyarrow and the files have one schema; others, and all of their rows, by pyarrow."""
-        failure = self._reader_failure()
-        if failure is None:
-            return _core.read_files(self.paths, columns, rows, settings.threads, settings.is_limited)
-        import logging
-
-        logging.getLogger("garuda").info("%s is read by pyarrow: %s", self.paths[0], failure)
-        return table_of(self.paths[0], self._garuda_read(columns))._held
-
     def _reader_failure(self) -> Optional[str]:
         """Why garuda's reader does not read the files; None: it does."""
         if self.format != "parquet":
@@ -157,6 +146,25 @@ class Scan:
     def __repr__(self) -> str:
         more = f" and {len(self.paths) - 1} more" if len(self.paths) > 1 else ""
         return f"<garuda.Scan of {self.paths[0]}{more}>"
+
+
+def read_scans(
+    reads: Sequence[tuple[Scan, list[str], _core.RowTest]], settings: _core.Settings
+) -> list[_core.Table]:
+    """Columns of scans, and their rows that may pass a test, for the query that they are of: Parquet files by garuda's
+    reader, side by side and as they store their values, where it fits this pyarrow and the files have one schema; others,
+    and all of their rows, by pyarrow."""
+    failures = [scan._reader_failure() for scan, _, _ in reads]
+    stored = [(scan.paths, columns, rows) for (scan, columns, rows), why in zip(reads, failures) if why is None]
+    read = iter(_core.read_files(stored, settings.threads, settings.is_limited) if stored else [])
+    return [next(read) if why is None else _read_plain(scan, columns, why) for (scan, columns, _), why in zip(reads, failures)]
+
+
+def _read_plain(scan: Scan, columns: list[str], failure: str) -> _core.Table:
+    import logging
+
+    logging.getLogger("garuda").info("%s is read by pyarrow: %s", scan.paths[0], failure)
+    return table_of(scan.paths[0], scan._garuda_read(columns))._held
 
 
 def scan(path: Union[File, Iterable[File]], *, columns: Optional[Names] = None) -> Scan:

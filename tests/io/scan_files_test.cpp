@@ -112,6 +112,23 @@ TEST_F(ScanFiles, ATableIsReadOnceForAllItsScans) {
   EXPECT_EQ(collect(*engine().run(joined, {}).value())->num_rows(), kRows);
 }
 
+TEST_F(ScanFiles, TablesOfOneQueryAreReadSideBySide) {
+  auto const of = [](ScannedTable table) {
+    return Query::scan(std::move(table)).project({{"id", column("id")}, {"text", column("text")}});
+  };
+  auto const all = Query::union_all({of(scan("orders.parquet")), of(scan("orders.arrow")), of(scan("orders.csv"))});
+  auto const wanted = rows_of(Query::union_all({of(table_.view()), of(table_.view()), of(table_.view())}));
+  for (std::uint32_t const threads : {1U, 2U, 0U}) {
+    QueryOptions options;
+    options.threads = threads;
+    auto const result = engine().run(all, options);
+    ASSERT_TRUE(result) << result.error().describe();
+    EXPECT_EQ(to_arrow(collect(**result).value())->CombineChunks().ValueOrDie()->ToString(), wanted) << threads;
+  }
+  std::filesystem::remove(folder_ / "orders.csv");
+  EXPECT_NE(rows_of(all).find("orders.csv"), std::string::npos);
+}
+
 TEST_F(ScanFiles, BatchesOutliveTheResult) {
   auto const wanted = rows_of(Query::scan(table_.view()));
   auto rows = [&] {

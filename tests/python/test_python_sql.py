@@ -253,8 +253,8 @@ def test_files_are_read_by_their_columns(
     read: list[list[str]] = []
     if by_pyarrow:
         monkeypatch.setattr(garuda._core, "reader_failure", lambda: "it is not there")
-    whole = garuda.Scan._read_stored
-    monkeypatch.setattr(garuda.Scan, "_read_stored", lambda scan, columns, *how: read.append(columns) or whole(scan, columns, *how))
+    whole = garuda._sql.read_scans
+    monkeypatch.setattr(garuda._sql, "read_scans", lambda reads, how: read.extend(r[1] for r in reads) or whole(reads, how))
     assert garuda.sql(f"select sum(b) as s from '{path}' where a > 1").to_pydict() == {"s": [5]}
     assert garuda.sql(f"select count(*) as n from '{path}'").to_pydict() == {"n": [3]}
     assert garuda.sql(f"select * from '{path}'").to_pydict() == rows

@@ -1,5 +1,7 @@
 #include "operators/query/scans/read_sources.hpp"
 
+#include <tbb/parallel_for.h>
+
 #include <algorithm>
 #include <map>
 #include <optional>
@@ -7,6 +9,7 @@
 #include <variant>
 #include <vector>
 
+#include "core/task_threads.hpp"
 #include "garuda/device_table.hpp"
 #include "operators/query/scans/scanned_columns.hpp"
 
@@ -15,18 +18,34 @@ namespace {
 
 using Sources = std::map<TableSource const*, TableSource::Rows>;
 
-/// Reads the sources that are scanned in a query and are not there yet.
-Result<void> read_into(Sources& sources, Query const& query, std::vector<ScannedColumns> const& scans,
-                       QueryOptions const& options) {
+/// Adds the scans of a query that are read when it runs, one a source.
+void add_scans(std::vector<ScannedTable const*>& scans, Query const& query) {
   auto const& [operation, inputs] = query.node();
-  if (auto const* const scan = std::get_if<Query::Scan>(&operation);
-      scan != nullptr && scan->source != nullptr && !sources.contains(scan->source.get())) {
-    auto const [columns, rows] = reads_of(scan->table, scans);
-    GARUDA_TRY_ASSIGN(auto read, scan->source->read(columns, rows, options));
-    sources.emplace(scan->source.get(), std::move(read));
+  auto const* const scan = std::get_if<Query::Scan>(&operation);
+  bool const is_read = scan != nullptr && scan->source != nullptr;
+  if (is_read && std::ranges::find(scans, scan->source, &ScannedTable::source) == scans.end()) scans.push_back(scan);
+  for (auto const& input : inputs) add_scans(scans, input);
+}
+
+/// Reads the sources of scans side by side, so that no thread waits for the last column of one; under a memory limit,
+/// which each of them takes for itself, one after the other.
+Result<Sources> read_all(std::vector<ScannedTable const*> const& scans, std::vector<ScannedColumns> const& reads,
+                         QueryOptions const& options) {
+  std::vector<Result<TableSource::Rows>> parts(scans.size());
+  auto const read = [&](std::size_t i) {
+    auto const [columns, rows] = reads_of(scans[i]->table, reads);
+    parts[i] = scans[i]->source->read(columns, rows, options);
+  };
+  if (options.memory_limit_bytes != 0)
+    for (std::size_t i = 0; i < scans.size(); ++i) read(i);
+  else
+    on_threads(options.threads, [&] { tbb::parallel_for(std::size_t{0}, scans.size(), read); });
+  Sources sources;
+  for (std::size_t i = 0; i < scans.size(); ++i) {
+    GARUDA_TRY_ASSIGN(auto rows, std::move(parts[i]));
+    sources.emplace(scans[i]->source.get(), std::move(rows));
   }
-  for (auto const& input : inputs) GARUDA_TRY(read_into(sources, input, scans, options));
-  return {};
+  return sources;
 }
 
 /// The query over the rows that were read.
@@ -69,8 +88,10 @@ bool has_sources(Query const& query) {
 
 Result<ReadQuery> read_sources(Query const& query, QueryOptions const& options) {
   GARUDA_TRY_ASSIGN(auto const scans, scanned_columns(query));
-  auto const sources = std::make_shared<Sources>();
-  GARUDA_TRY(read_into(*sources, query, scans, options));
+  std::vector<ScannedTable const*> sourced;
+  add_scans(sourced, query);
+  GARUDA_TRY_ASSIGN(auto read, read_all(sourced, scans, options));
+  auto const sources = std::make_shared<Sources const>(std::move(read));
   return ReadQuery{over(*sources, query), sources};
 }
 
