@@ -1,8 +1,8 @@
 """Whole queries in SQL, TPC-H's 22, SSB's 13, ClickBench's 43 and db-benchmark's 15: garuda against DuckDB, and Polars
 where its SQL reads a text.
 
-Called by `./dev bench queries`. In memory (DuckDB from its own tables) or, with --files parquet, from Parquet files, to
-a result in memory; runs take turns; all have the same number of threads. Every answer is compared with DuckDB's before
+Called by `./dev bench queries`. In memory (garuda from stored tables, DuckDB from its own, plain and compressed, Polars from frames with texts and with
+categories, whichever is faster) or, with --files parquet, from Parquet files, to a result in memory; runs take turns; all have the same number of threads. Every answer is compared with DuckDB's before
 anything is timed. garuda's time begins when DataFusion has planned the query, which is a column of its own. Prints a
 table with the ratio of medians of the faster rival over garuda, the geometric mean of these and the least. Exit status
 1 when an answer of garuda is wrong.
@@ -14,6 +14,7 @@ import argparse
 import json
 import statistics
 import sys
+import time
 
 import duckdb
 import pyarrow as pa
@@ -49,7 +50,7 @@ def engines_of(arguments: argparse.Namespace) -> list:
     ours = rivals.GarudaSql(session.version(arguments), arguments.path, arguments.threads)
     makers = {
         "duckdb": lambda: rivals.DuckDbSql(arguments.threads, bool(arguments.files)),
-        "polars": lambda: rivals.PolarsSql(arguments.threads),
+        "polars": lambda: rivals.PolarsSql(arguments.threads, bool(arguments.files)),
     }
     return [ours, *(makers[name]() for name in arguments.rivals)]
 
@@ -116,8 +117,11 @@ def run_set(name: str, runners: list, arguments: argparse.Namespace) -> dict | N
     tables: rivals.Tables = paths if arguments.files else {n: files.read(path) for n, path in paths.items()}
     oracle = rivals.DuckDbSql(arguments.threads, from_files=True)
     oracle.load(paths)
+    load_s = {}
     for runner in runners:
+        start = time.perf_counter()
         runner.load(tables)
+        load_s[runner.name] = time.perf_counter() - start
     for query in chosen.texts:
         if query not in arguments.queries:
             continue
@@ -128,7 +132,7 @@ def run_set(name: str, runners: list, arguments: argparse.Namespace) -> dict | N
             print(f"error: {chosen.title} {query}: {error}", file=sys.stderr)
             return None
     bounds = BOUNDS[arguments.files or "memory"].get(name) if arguments.path == "cpu" else None
-    return {"set": name, "queries": records, "summary": summary(records, bounds)}
+    return {"set": name, "load_s": load_s, "queries": records, "summary": summary(records, bounds)}
 
 
 def show(stored: dict, runners: list) -> None:
@@ -136,6 +140,8 @@ def show(stored: dict, runners: list) -> None:
     for fields in stored["queries"]:
         for who, why in fields["left_out"].items():
             print(f"{fields['name']}: left out: {who}: {why}")
+    loads = ", ".join(f"{name} {seconds:.2f}" for name, seconds in stored["load_s"].items())
+    print(f"tables were loaded, in all the forms that are tried, in s: {loads}")
     found = stored["summary"]
     if found:
         required = f" (must {found['must']:g}, aim {found['aim']:g})" if "must" in found else ""

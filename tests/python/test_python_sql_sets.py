@@ -1,7 +1,7 @@
 """The public query sets by SQL: TPC-H's 22 queries, SSB's 13, ClickBench's 43 and db-benchmark's 15.
 
 Every answer is one that SQL allows, by DuckDB, and has the same bits on every path and driver, with any number of
-threads, from memory and from Parquet, with and without a limit of memory, and by the command, which runs the plan of
+threads, from memory, stored tables and Parquet, with and without a limit of memory, and by the command, which runs the plan of
 Substrait over files. `--full` takes scale 1 and all ways to run; otherwise a hash of the names chooses.
 """
 
@@ -51,20 +51,20 @@ class Way:
     path: str
     driver: str
     threads: int
-    from_files: bool
+    source: str
     limited: bool
 
     @property
     def name(self) -> str:
-        words = [self.path, self.driver, f"{self.threads}", "files" if self.from_files else "memory"]
+        words = [self.path, self.driver, f"{self.threads}", self.source]
         return "-".join([word for word in words if word] + ["limited"] * self.limited)
 
 
 PLACES = [("cpu", ""), *((path, driver) for driver in DEVICES for path in ("compute", "graphics"))]
-WAYS = [Way(*place, *how) for place, how in itertools.product(PLACES, itertools.product((1, 2, 16), (False, True), (False, True)))]
-PLAIN = Way("cpu", "", 2, False, False)
+WAYS = [Way(*place, *how) for place, how in itertools.product(PLACES, itertools.product((1, 2, 16), ("memory", "stored", "files"), (False, True)))]
+PLAIN = Way("cpu", "", 2, "memory", False)
 #: One in so many pairs of a way and a query is tried.
-SHARES = {"": 8, "lavapipe": 32, "swiftshader": 240}
+SHARES = {"": 12, "lavapipe": 48, "swiftshader": 360}
 
 
 COMMAND_SHARE = 6
@@ -77,9 +77,10 @@ def takes(case: tuple[str, str], way: Way) -> bool:
 
 @dataclasses.dataclass(frozen=True)
 class Data:
-    """A set's tables: in memory, as files of few rows a row group, and in DuckDB."""
+    """A set's tables: in memory, stored, as files of few rows a row group, and in DuckDB."""
 
     tables: dict[str, pyarrow.Table]
+    stored: dict[str, garuda.StoredTable]
     scans: dict[str, garuda.Scan]
     database: duckdb.DuckDBPyConnection
 
@@ -110,7 +111,8 @@ def data_of(tmp_path_factory: pytest.TempPathFactory) -> Any:
         database = duckdb.connect()
         for table, rows in tables.items():
             database.register(table, rows)
-        return Data(tables, scans, database)
+        stored = {table: garuda.store(rows) for table, rows in tables.items()}
+        return Data(tables, stored, scans, database)
 
     return make
 
@@ -123,7 +125,7 @@ def engine_of(driver: str) -> garuda.Engine:
 def run(case: tuple[str, str], way: Way, data: Data) -> pyarrow.Table:
     limit = data.bytes // 10 if way.limited else None
     options = {"path": way.path, "threads": way.threads, "memory_limit": limit}
-    tables = data.scans if way.from_files else data.tables
+    tables: Any = {"memory": data.tables, "stored": data.stored, "files": data.scans}[way.source]
     query = sets.SETS[case[0]].texts[case[1]]
     return engine_of(way.driver).sql(query, tables=tables, **options).to_arrow()
 

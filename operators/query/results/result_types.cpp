@@ -16,6 +16,12 @@ bool stands_for(DataType const& type, DataType const& wanted) {
   return are_decimals || (type.id == TypeId::dictionary && wanted.id != TypeId::dictionary);
 }
 
+/// Whether both are strings, or both binary, in whatever layout.
+bool are_strings(DataType const& a, DataType const& b) {
+  auto const has_bytes = [](DataType const& type) { return is_variable_width(type) || is_view(type); };
+  return has_bytes(a) && has_bytes(b) && is_text(a.id) == is_text(b.id);
+}
+
 }  // namespace
 
 Result<Table> in_types_of(Schema const& wanted, Table table, pipeline::PipelineOptions options) {
@@ -30,7 +36,7 @@ Result<Table> in_types_of(Schema const& wanted, Table table, pipeline::PipelineO
                         expr::cast(expr::column(c, field.type, wanted[c].name), wanted[c].type));
       // A mark of the form in which the column came would stay.
       field = wanted[c];
-    } else if (is_view(field.type) && !is_view(wanted[c].type)) {
+    } else if (field.type != wanted[c].type && are_strings(field.type, wanted[c].type)) {
       columns.columns.back() = expr::column(c, wanted[c].type, wanted[c].name);
       field.type = wanted[c].type;
     } else {

@@ -1,0 +1,117 @@
+"""Stored tables: `garuda.store`, queries over what it makes, and the rows that it gives back."""
+
+from __future__ import annotations
+
+import decimal
+import threading
+from typing import Any
+
+import garuda
+import polars
+import pyarrow
+import pytest
+
+pytest.importorskip("datafusion")
+
+ROWS = 5_000
+WORDS = [None if i % 11 == 0 else f"word {i * 7 % 40}" for i in range(ROWS)]
+TYPES = [
+    pyarrow.string(), pyarrow.large_string(), pyarrow.string_view(), pyarrow.binary(), pyarrow.large_binary(),
+    pyarrow.binary_view(),
+]  # fmt: skip
+
+
+def columns() -> dict[str, pyarrow.Array]:
+    number = [None if i % 13 == 0 else decimal.Decimal(i - 2_500) / 100 for i in range(ROWS)]
+    texts = {f"t{i}": pyarrow.array(WORDS).cast(kind) for i, kind in enumerate(TYPES)}
+    numbers = {f"d{digits}": pyarrow.array(number, pyarrow.decimal128(digits, 2)) for digits in (9, 15, 30)}
+    others: dict[str, Any] = {
+        "unique": pyarrow.array([f"u{i}" for i in range(ROWS)]),
+        "i": pyarrow.array(range(ROWS)),
+        "dictionary": pyarrow.array(WORDS).dictionary_encode(),
+        "list": pyarrow.array([[i, None] for i in range(ROWS)]),
+        "none": pyarrow.nulls(ROWS),
+    }
+    return {**texts, **numbers, **others}
+
+
+@pytest.mark.parametrize("chunks", [1, 3])
+def test_every_type_comes_back(chunks: int) -> None:
+    whole = pyarrow.table(columns())
+    step = -(-ROWS // chunks)
+    table = pyarrow.concat_tables([whole.slice(first, step) for first in range(0, ROWS, step)])
+    stored = garuda.store(table)
+    assert stored.schema == garuda.table(table).schema
+    assert pyarrow.schema(stored).types == table.schema.types
+    found = stored.read().to_arrow()
+    assert found.schema.types == table.schema.types
+    assert found.to_pylist() == table.to_pylist()
+    assert stored.read(["i", "t0"]).column_names == ["i", "t0"]
+
+
+@pytest.mark.parametrize("path", ["auto", "cpu"])
+def test_queries_give_the_rows_of_the_data(path: str) -> None:
+    frame = polars.DataFrame({name: column for name, column in columns().items() if name[0] in "tdiu" and name != "dictionary"})
+    stored = garuda.store(frame)
+    queries = [
+        "select t0, count(*) n, sum(d15) s, min(t1) l, max(unique) m from t group by t0 order by t0",
+        "select count(distinct t0) n, count(distinct unique) u from t where t0 <> 'word 3' or d9 > 4",
+        "select t0, t1, count(*) n from t where t0 like '%1%' and t1 is not null group by t0, t1 order by n desc, t0 limit 7",
+        "select upper(a.t0) u, count(*) n from t a join t b on a.t0 = b.t1 and a.i < b.i group by upper(a.t0) order by 1",
+        "select t0, unique, row_number() over (partition by t0 order by unique) r from t order by t0, r limit 50",
+        "select i from t where t0 in (select t1 from t where i = 4) order by i",
+        "select distinct t0 from t union all select unique from t where i < 3 order by 1",
+        "select case when t0 is null then 'none' else t0 end c, sum(d9 * d15) s from t group by 1 order by 1",
+    ]
+    for query in queries:
+        plain = garuda.sql(query, t=frame, path=path).to_arrow()
+        found = garuda.sql(query, t=stored, path=path).to_arrow()
+        assert found.schema == plain.schema, query
+        assert found.to_pylist() == plain.to_pylist(), query
+
+
+def test_other_calls_read_it() -> None:
+    stored = garuda.store({"k": ["a", "b"] * 10, "v": list(range(20))})
+    assert len(stored) == stored.num_rows == 20
+    groups = garuda.group_by(stored, "k", ordered=True).agg(n="count")
+    assert groups.to_pydict() == {"k": ["a", "b"], "n": [10, 10]}
+    assert garuda.join_count(stored, {"k": ["a"]}, on="k") == 10
+    assert garuda.store(stored).read().to_pydict() == stored.read().to_pydict()
+    assert garuda.table(stored, columns="v").column_names == ["v"]
+
+
+def test_plans_say_the_types_that_the_data_had() -> None:
+    stored = garuda.store({"k": ["a", "b"] * 10})
+    plan = garuda.explain_sql("select k, count(*) n from t group by k", t=stored)
+    assert "t" in str(plan)
+    assert repr(stored) == "<garuda.StoredTable of 20 rows: k>"
+    assert garuda.store({"k": []}).read().num_rows == 0
+
+
+def test_wrong_arguments_are_said() -> None:
+    with pytest.raises(TypeError, match="must be a table"):
+        garuda.store(5)
+    with pytest.raises(garuda.UsageError, match="threads must be an int from 0 on: -1"):
+        garuda.store({"a": [1]}, threads=-1)
+    with pytest.raises(garuda.UsageError, match="different names"):
+        garuda.store(pyarrow.table([pyarrow.array([1]), pyarrow.array([2])], ["a", "a"]))
+    with pytest.raises(garuda.ColumnNotFoundError, match="unknown column: b"):
+        garuda.store({"a": [1]}).read("b")
+
+
+def test_results_outlive_it_and_threads_share_it() -> None:
+    stored = garuda.store(pyarrow.table(columns()))
+    found: list[int] = []
+
+    def ask() -> None:
+        found.append(len(garuda.sql("select t0, count(*) from t group by t0", t=stored)))
+
+    threads = [threading.Thread(target=ask) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert found == [41] * 4
+    groups = garuda.sql("select t0, max(t2) m from t group by t0 order by t0", t=stored)
+    del stored
+    assert groups.to_pydict()["t0"][0] == "word 0"
