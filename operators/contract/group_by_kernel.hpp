@@ -214,6 +214,8 @@ struct StateRequest {
   keys::ColumnOrder const* order = nullptr;  ///< of bytes
   ListBound list{};
   bool sums_fit_word = false;  ///< of integers of 32 or 64 bits: no sum of rows of the table leaves 64 bits
+  /// Values of float64 come as int64, and the float64 next to each is counted and summed (GrowingGroups alone).
+  bool of_integers = false;
 };
 
 /// Rows [first, first + count) of a partitioned table, or of the table itself.

@@ -38,6 +38,16 @@ std::vector<ArrayView> known_nulls(Batch const& batch) {
 
 }  // namespace
 
+bool only_sums(GroupBySpec const& spec, std::string_view column) {
+  using enum AggregateFunction;
+  if (std::ranges::find(spec.keys, column) != spec.keys.end()) return false;
+  return std::ranges::all_of(spec.aggregates, [&](Aggregate const& aggregate) {
+    auto const function = aggregate.function;
+    bool const sums = function == sum || function == mean || function == count;
+    return aggregate.second != column && (aggregate.column != column || (sums && !aggregate.as_state));
+  });
+}
+
 contract::PathRow const& path_of_growing_groups() {
   for (auto const* path : plan::paths())
     if (path->group_by.open_growing != nullptr) return *path;
@@ -50,7 +60,9 @@ Result<std::unique_ptr<PipelinedGroups>> PipelinedGroups::create(Rows const& row
   if (spec.keys.size() > keys::StableWords::kMostColumns) return nullptr;
   return or_out_of_memory("the groups of a pipeline", [&]() -> Result<std::unique_ptr<PipelinedGroups>> {
     std::unique_ptr<PipelinedGroups> made(new PipelinedGroups(rows.schema, std::move(spec), control));
-    Table const none(rows.schema, {});
+    auto meant = rows.schema;
+    for (auto const column : rows.integers) meant[column].type = {TypeId::float64};
+    Table const none(std::move(meant), {});
     GARUDA_TRY_ASSIGN(made->columns_, resolve::resolve_group_by(none.view(), made->spec_));
     auto& columns = made->columns_;
     columns.name_in_errors(shown);
@@ -67,6 +79,12 @@ Result<std::unique_ptr<PipelinedGroups>> PipelinedGroups::create(Rows const& row
       // Which rows have nulls is not known before they come.
       if (state.column) state.states |= contract::kCountState;
       requests.push_back({state.kind, state.states, state.column.has_value()});
+      auto& read = made->read_.emplace_back(state);
+      bool const of_integers = state.kind != contract::ValueKind::none &&
+                               std::ranges::find(rows.integers, state.column) != rows.integers.end();
+      if (!of_integers) continue;
+      requests.back().of_integers = true;
+      read.kind = contract::ValueKind::int64;
     }
     GARUDA_TRY_ASSIGN(made->groups_, path_of_growing_groups().group_by.open_growing(requests, lanes));
     made->lanes_.resize(lanes);
@@ -83,14 +101,14 @@ std::vector<DataType> PipelinedGroups::key_types() const {
 }
 
 bool PipelinedGroups::wants_samples() const noexcept {
-  return !columns_.keys.empty() || std::ranges::any_of(columns_.states, [](auto const& state) {
+  return !columns_.keys.empty() || std::ranges::any_of(read_, [](auto const& state) {
     return contract::is_float(state.kind) && (state.states & contract::kSumState) != 0;
   });
 }
 
 Result<PipelinedGroups::Values> PipelinedGroups::read_values(TableView rows) const {
   Values values;
-  for (auto const& state : columns_.states) {
+  for (auto const& state : read_) {
     GARUDA_TRY_ASSIGN(auto const reader, ValueReader::create(rows, state, control_));
     GARUDA_TRY_ASSIGN(auto read, reader.read({0, static_cast<std::uint64_t>(rows.num_rows())}, control_));
     values.inputs.push_back(read.input);

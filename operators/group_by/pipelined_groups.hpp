@@ -7,6 +7,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "garuda/control.hpp"
@@ -24,14 +25,19 @@ namespace garuda::group_by {
 /// The path that keeps groups while rows come.
 contract::PathRow const& path_of_growing_groups();
 
+/// Whether a group-by needs nothing of a column but counts and sums of its values.
+bool only_sums(GroupBySpec const& spec, std::string_view column);
+
 /// The groups of rows that a pipeline gives, where each lane keeps groups and nobody keeps rows. It pays while groups
 /// have several rows each; a sample of the first rows tells.
 class PipelinedGroups {
  public:
-  /// The columns of the batches.
+  /// The columns of the batches. Those of int64 at `integers` come in place of the float64s next to their values, of
+  /// which nothing but sums is wanted (only_sums).
   struct Rows {
     Schema schema;
     std::vector<bool> have_one_dictionary;  ///< all batches one whose values ascend; a column each
+    std::vector<std::size_t> integers{};
   };
 
   /// nullptr: keys, aggregates or types need all rows at once. `shown`: names of the result's columns in errors.
@@ -88,6 +94,7 @@ class PipelinedGroups {
   GroupBySpec spec_;
   Control const& control_;
   resolve::ResolvedGroupBy columns_;
+  std::vector<resolve::StateColumn> read_;  ///< the states' columns as batches have them
   std::unique_ptr<contract::GrowingGroups> groups_;
   std::uint64_t one_word_columns_ = 0;  ///< of keys, as keys::StableWords has them
   std::vector<Lane> lanes_;

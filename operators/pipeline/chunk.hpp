@@ -107,6 +107,7 @@ class Loader {
 struct Live {
   std::vector<Slot> slots;    ///< of those that were read: they come along
   std::vector<bool> origins;  ///< whether row numbers of the origin come along
+  std::vector<bool> wanted;   ///< by slot: whether later steps read the column, from wherever it comes
 };
 
 /// The rows of a chunk at `positions`, ascending or not, with what is live. Errors: those of Gatherer.

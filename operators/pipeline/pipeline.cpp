@@ -88,6 +88,16 @@ Result<void> Pipeline::filter(expr::Expression predicate) {
   return {};
 }
 
+/// The column of int64 that an expression makes float64s of, and nothing else.
+std::optional<Slot> Pipeline::integers_of(expr::Expression const& expression) const {
+  if (expression.form != expr::Expression::Form::call || expression.function != expr::Function::cast) return {};
+  auto const& value = expression.arguments[0];
+  bool const is_column = value.form == expr::Expression::Form::column;
+  if (expression.type.id != TypeId::float64 || value.type.id != TypeId::int64 || !is_column) return {};
+  // A slot may hold a dictionary where the expression has its values.
+  return columns_.slots[value.column].field.type == value.type ? std::optional(value.column) : std::nullopt;
+}
+
 Result<void> Pipeline::project(std::span<ProjectedColumn const> columns) {
   std::vector<Slot> visible;
   std::vector<ComputeStep::Computed> computed;
@@ -98,12 +108,14 @@ Result<void> Pipeline::project(std::span<ProjectedColumn const> columns) {
     }
     GARUDA_TRY_ASSIGN(auto expression, with_dictionary_parts(over_slots(std::get<expr::Expression>(column))));
     Field const field{{}, expression.type, true};
+    auto const integers = integers_of(expression);
     auto const constant =
         expression.form == expr::Expression::Form::constant ? std::optional(expression) : std::nullopt;
     GARUDA_TRY_ASSIGN(auto program, SlotProgram::create(std::move(expression), expr::Nulls::kept));
     visible.push_back(columns_.add({std::nullopt, 0, field}));
     computed.push_back({visible.back(), field, std::move(program)});
     if (constant) constants_.emplace(visible.back(), *constant);
+    if (integers) integers_.emplace(visible.back(), *integers);
   }
   visible_ = std::move(visible);
   if (!computed.empty()) steps_.push_back(std::make_unique<ComputeStep>(std::move(computed)));
@@ -212,9 +224,9 @@ Live Pipeline::live_behind(std::size_t step, std::vector<bool> const& read) cons
   std::vector<bool> wanted(columns_.slots.size());
   add_to(wanted, visible_);
   for (auto later = step + 1; later < steps_.size(); ++later) add_to(wanted, steps_[later]->reads());
-  Live live{{}, std::vector<bool>(columns_.num_origins)};
-  for (Slot slot = 0; slot < wanted.size(); ++slot) {
-    if (!wanted[slot]) continue;
+  Live live{{}, std::vector<bool>(columns_.num_origins), std::move(wanted)};
+  for (Slot slot = 0; slot < live.wanted.size(); ++slot) {
+    if (!live.wanted[slot]) continue;
     auto const& source = columns_.slots[slot].source;
     if (read[slot] && comes_along(slot))
       live.slots.push_back(slot);
@@ -224,7 +236,8 @@ Live Pipeline::live_behind(std::size_t step, std::vector<bool> const& read) cons
   return live;
 }
 
-Result<void> Pipeline::prepare(StringForm strings) {
+Result<void> Pipeline::prepare(std::vector<std::string> names, StringForm strings) {
+  stages_.clear();
   std::vector<bool> is_range(columns_.num_origins);
   is_range[0] = true;
   std::vector<bool> read(columns_.slots.size());
@@ -248,7 +261,25 @@ Result<void> Pipeline::prepare(StringForm strings) {
   auto const missing = without(visible_, read);
   GARUDA_TRY_ASSIGN(written_, Loader::create(columns_, missing, is_range, strings));
   result_ = live_behind(steps_.size(), read);
+  written_schema_ = schema_of(std::move(names));
   return {};
+}
+
+Pipeline::GroupedColumns Pipeline::grouped_columns(std::span<std::string const> names, GroupBySpec const& spec) const {
+  GroupedColumns read;
+  for (std::size_t c = 0; c < visible_.size(); ++c) {
+    auto const is_of = [&](Aggregate const& aggregate) {
+      return aggregate.column == names[c] || aggregate.second == names[c];
+    };
+    bool const is_key = std::ranges::find(spec.keys, names[c]) != spec.keys.end();
+    if (!is_key && std::ranges::none_of(spec.aggregates, is_of)) continue;
+    auto const integers = integers_.find(visible_[c]);
+    bool const has_integers = integers != integers_.end() && group_by::only_sums(spec, names[c]);
+    if (has_integers) read.integers.push_back(read.slots.size());
+    read.slots.push_back(has_integers ? integers->second : visible_[c]);
+    read.names.push_back(names[c]);
+  }
+  return read;
 }
 
 Field Pipeline::field_of(Slot slot) const {

@@ -137,7 +137,18 @@ class Pipeline {
   void put_slots(expr::Expression& expression) const;
   Result<expr::Expression> with_dictionary_parts(expr::Expression expression);
 
-  Result<void> prepare(StringForm strings);
+  std::optional<Slot> integers_of(expr::Expression const& expression) const;
+
+  /// Tells loaders and steps what is read, for a result of the visible columns; may be called anew for others.
+  Result<void> prepare(std::vector<std::string> names, StringForm strings);
+  /// The columns that groups read of those that come out: these alone that the group-by names, and integers in place of
+  /// the floats that are computed of them, where nothing but their sums is wanted.
+  struct GroupedColumns {
+    std::vector<Slot> slots;
+    std::vector<std::string> names;
+    std::vector<std::size_t> integers;  ///< positions
+  };
+  GroupedColumns grouped_columns(std::span<std::string const> names, GroupBySpec const& spec) const;
   Live live_behind(std::size_t step, std::vector<bool> const& read) const;
   bool comes_along(Slot slot) const;
   Field field_of(Slot slot) const;
@@ -170,6 +181,7 @@ class Pipeline {
   Columns columns_;
   std::vector<Slot> visible_;                   ///< slots of the columns that the last step gives
   std::map<Slot, expr::Expression> constants_;  ///< columns that are one value
+  std::map<Slot, Slot> integers_;               ///< those of int64 that computed ones are the float64s of
   bool is_range_ = true;                        ///< so far, chunks hold the source's rows as ranges
   std::vector<std::unique_ptr<Step>> steps_;
   std::vector<std::unique_ptr<Stage>> stages_;

@@ -233,8 +233,7 @@ Result<Table> Pipeline::run(std::vector<std::string> names, std::optional<std::u
       auto picked = pick_columns(source_, columns, std::move(names));
       return rows ? slice_rows(picked.view(), 0, *rows) : std::move(picked);
     }
-    GARUDA_TRY(prepare(strings));
-    written_schema_ = schema_of(std::move(names));
+    GARUDA_TRY(prepare(std::move(names), strings));
     GARUDA_TRY_ASSIGN(auto output, run_steps(cut_morsels(), rows));
     return put_together(std::move(output.batches), rows);
   });
@@ -288,13 +287,19 @@ Result<Pipeline::Grouped> Pipeline::run_ungrouped(std::vector<Morsel> const& mor
 Result<Pipeline::Grouped> Pipeline::run_grouped(std::vector<std::string> names, GroupBySpec const& spec,
                                                 std::span<std::string const> shown) {
   return or_out_of_memory("the rows of a query", [&]() -> Result<Grouped> {
-    GARUDA_TRY(prepare(StringForm::view));
-    written_schema_ = schema_of(std::move(names));
+    auto const read = grouped_columns(names, spec);
+    auto const given = std::exchange(visible_, read.slots);
+    GARUDA_TRY(prepare(read.names, StringForm::view));
     auto morsels = cut_morsels();
-    group_by::PipelinedGroups::Rows rows{written_schema_, {}};
+    group_by::PipelinedGroups::Rows rows{written_schema_, {}, read.integers};
     for (auto const slot : visible_) rows.have_one_dictionary.push_back(has_one_dictionary(slot));
     GARUDA_TRY_ASSIGN(auto const groups,
                       group_by::PipelinedGroups::create(rows, spec, shown, options_.lanes, options_.control));
+    auto const run_anew = [&]() -> Result<Grouped> {
+      visible_ = given;
+      GARUDA_TRY(prepare(std::move(names), StringForm::view));
+      return run_ungrouped(cut_morsels(), {});
+    };
     std::vector<Output> samples;
     bool pays = groups != nullptr;
     if (pays && groups->wants_samples()) {
@@ -303,7 +308,7 @@ Result<Pipeline::Grouped> Pipeline::run_grouped(std::vector<std::string> names, 
     if (pays) {
       GARUDA_TRY_ASSIGN(pays, pays_to_group(*groups, samples, morsels));
     }
-    if (!pays) return run_ungrouped(morsels, std::move(samples));
+    if (!pays) return read.slots == given ? run_ungrouped(morsels, std::move(samples)) : run_anew();
     groups_ = groups.get();
     Output sampled;
     for (auto& sample : samples)
@@ -318,9 +323,7 @@ Result<Pipeline::Grouped> Pipeline::run_grouped(std::vector<std::string> names, 
     GARUDA_TRY_ASSIGN(auto table, groups->finish());
     if (table)
       return Grouped{std::move(*table), true, sampled.rows + rest.rows, sampled.ns + rest.ns + watch.elapsed_ns()};
-    // All rows are taken anew: none of them was kept.
-    for (auto const& stage : stages_) stage->rows = 0;
-    return run_ungrouped(cut_morsels(), {});
+    return run_anew();  // none of the rows was kept
   });
 }
 

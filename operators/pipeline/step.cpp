@@ -30,6 +30,7 @@ std::vector<Slot> ComputeStep::makes() const {
 
 Result<void> ComputeStep::push(Chunk chunk, std::size_t, Next const& next) const {
   for (auto const& column : columns_) {
+    if (!wanted_[column.slot]) continue;
     GARUDA_TRY_ASSIGN(auto written, column.program->values(chunk));
     chunk.columns[column.slot] = {&column.field, written.array, std::move(written.owner)};
   }

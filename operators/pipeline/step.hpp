@@ -54,7 +54,8 @@ class FilterStep final : public Step {
   Live live_;
 };
 
-/// A column for each of some expressions, all of which are evaluated for every row.
+/// A column for each of some expressions, which are evaluated for every row. Those that nothing reads are left out,
+/// which have to be expressions that cannot fail.
 class ComputeStep final : public Step {
  public:
   /// A computed column: its slot, whose field outlives the step.
@@ -69,11 +70,12 @@ class ComputeStep final : public Step {
   std::vector<Slot> reads() const override;
   std::vector<Slot> makes() const override;
   bool takes_rows() const noexcept override { return false; }
-  void set_live(Live) override {}
+  void set_live(Live live) override { wanted_ = std::move(live.wanted); }
   Result<void> push(Chunk chunk, std::size_t lane, Next const& next) const override;
 
  private:
   std::vector<Computed> columns_;
+  std::vector<bool> wanted_;
 };
 
 }  // namespace garuda::pipeline

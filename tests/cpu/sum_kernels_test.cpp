@@ -129,6 +129,35 @@ void check_integral_floats(bool (*sum_integers)(void const*, std::size_t, RunSum
   }
 }
 
+/// A float64 that is an integer.
+Int128 integer_of(double value) {
+  auto const half = std::floor(value / 2);  // 2^63 is beyond the integers of 64 bits
+  return Int128{static_cast<std::int64_t>(half)} * 2 + static_cast<std::int64_t>(value - 2 * half);
+}
+
+TEST(RunKernels, EverySetRoundsIntegersToFloats) {
+  using Limits = std::numeric_limits<std::int64_t>;
+  constexpr auto kExact = std::int64_t{1} << 53;
+  std::vector<std::int64_t> values{0, 1, -1, Limits::min(), Limits::max(), -Limits::max()};
+  for (std::int64_t const near : {kExact, 2 * kExact, std::int64_t{1} << 62, Limits::max() - 1536})
+    for (std::int64_t by = -1030; by <= 1030; ++by)
+      for (auto const value : {near + by, -near - by}) values.push_back(value);
+  std::mt19937_64 random(3);
+  for (std::size_t i = 0; i < 1000; ++i) values.push_back(static_cast<std::int64_t>(random()) >> (random() % 63));
+  Int128 sum = 0;
+  for (auto const value : values) sum += integer_of(static_cast<double>(value));
+  auto const bytes = bytes_of_run(values);
+  for (auto const set : instruction_sets()) {
+    std::vector<std::uint64_t> low(values.size());
+    std::vector<std::uint64_t> high(values.size());
+    float_kernels(set).round_int64(bytes.data() + 1, values.size(), low.data(), high.data());
+    for (std::size_t i = 0; i < values.size(); ++i)
+      EXPECT_TRUE(number_of({low[i], high[i]}) == integer_of(static_cast<double>(values[i]))) << values[i];
+    EXPECT_TRUE(number_of(run_kernels(set).sum_rounded_int64(bytes.data() + 1, values.size())) == sum);
+    EXPECT_TRUE(number_of(run_kernels(set).sum_rounded_int64(bytes.data() + 1, 0)) == 0);
+  }
+}
+
 TEST(RunKernels, EverySetTellsWhetherFloatsAreIntegers) {
   for (auto const set : instruction_sets()) {
     check_integral_floats<float>(run_kernels(set).sum_integers_32, float_kernels(set).integers_32);

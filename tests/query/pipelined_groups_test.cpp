@@ -42,10 +42,11 @@ bool is_one_of(DataType const& type, std::initializer_list<TypeId> ids) {
 }
 
 /// Names of the result are those of the spec.
-Result<std::unique_ptr<PipelinedGroups>> create(Schema const& rows, GroupBySpec const& spec, Control const& control) {
+Result<std::unique_ptr<PipelinedGroups>> create(Schema const& rows, GroupBySpec const& spec, Control const& control,
+                                                std::vector<std::size_t> const& integers = {}) {
   auto names = spec.keys;
   for (auto const& aggregate : spec.aggregates) names.push_back(aggregate.name.value_or("value"));
-  return PipelinedGroups::create({rows, std::vector<bool>(rows.size())}, spec, names, kLanes, control);
+  return PipelinedGroups::create({rows, std::vector<bool>(rows.size()), integers}, spec, names, kLanes, control);
 }
 
 /// Keys and aggregates that lanes can keep, of the columns of a table.
@@ -72,9 +73,10 @@ GroupBySpec random_spec(Schema const& schema, Draw& draw) {
 
 /// Adds the rows in pieces, each to a lane, in an order of their own. nullopt: floats lie too far apart, or elsewhere
 /// than in the first rows.
-Result<std::optional<Table>> grouped_in_pieces(Table const& table, GroupBySpec const& spec, Draw& draw) {
+Result<std::optional<Table>> grouped_in_pieces(Table const& table, GroupBySpec const& spec, Draw& draw,
+                                               std::vector<std::size_t> const& integers = {}) {
   Control const control;
-  GARUDA_TRY_ASSIGN(auto const groups, create(table.schema(), spec, control));
+  GARUDA_TRY_ASSIGN(auto const groups, create(table.schema(), spec, control, integers));
   if (groups == nullptr) return fail(ErrorCode::usage, "lanes cannot keep these groups");
   auto const sample = pipeline::slice_rows(table.view(), 0, 20);
   std::vector<TableView> const samples{sample.view()};
@@ -142,6 +144,57 @@ TEST(PipelinedGroups, SumFloatsExactly) {
       auto const table = table_of({"value"}, {reference::make_column<double>(typed(TypeId::float64), values)});
       EXPECT_EQ(reference::read_table((*groups)->view()), reference::reference_group_by(table.view(), spec));
     }
+}
+
+TEST(PipelinedGroups, TakeIntegersInPlaceOfTheirFloats) {
+  using Limits = std::numeric_limits<std::int64_t>;
+  constexpr auto kExact = std::int64_t{1} << 53;
+  Draw draw(1);
+  for (auto const& keys : {std::vector<std::string>(), {"few"}, {"many"}})
+    for (bool const has_nulls : {false, true})
+      for (std::size_t const rows : {0, 1, 2, 600}) {
+        std::vector<std::int64_t> few, many;
+        std::vector<std::optional<std::int64_t>> integers;
+        std::vector<std::optional<double>> floats;
+        for (std::size_t i = 0; i < rows; ++i) {
+          few.push_back(static_cast<std::int64_t>(draw.below(3)));
+          many.push_back(static_cast<std::int64_t>(draw.below(90)));
+          auto const edge = draw.of<std::int64_t>({Limits::max(), Limits::max() - 511, Limits::min(), kExact + 1, 0});
+          integers.push_back(draw.one_in(2) ? edge : static_cast<std::int64_t>(draw.below(1 << 30)) - (1 << 29));
+          if (has_nulls && draw.one_in(4)) integers.back() = std::nullopt;
+          floats.push_back(integers.back() ? std::optional(static_cast<double>(*integers.back())) : std::nullopt);
+        }
+        auto const of_values = [&](reference::Column values) {
+          return table_of({"few", "many", "value"},
+                          {reference::make_column<std::int64_t>(typed(TypeId::int64), few),
+                           reference::make_column<std::int64_t>(typed(TypeId::int64), many), std::move(values)});
+        };
+        GroupBySpec spec;
+        spec.keys = keys;
+        spec.ordered = true;
+        for (auto const function : {AggregateFunction::sum, AggregateFunction::mean, AggregateFunction::count})
+          spec.aggregates.push_back({function, "value", std::string(to_string(function))});
+        ASSERT_TRUE(only_sums(spec, "value"));
+        auto const groups =
+            grouped_in_pieces(of_values(reference::make_column(typed(TypeId::int64), integers)), spec, draw, {2});
+        ASSERT_TRUE(groups && *groups) << rows;
+        auto const expected = of_values(reference::make_column(typed(TypeId::float64), floats));
+        EXPECT_EQ(reference::read_table((*groups)->view()), reference::reference_group_by(expected.view(), spec));
+      }
+}
+
+TEST(PipelinedGroups, NeedMoreThanSums) {
+  auto const spec_of = [](AggregateFunction function) {
+    GroupBySpec spec;
+    spec.aggregates = {{AggregateFunction::mean, "value", "mean"}, {function, "value", "other"}};
+    return spec;
+  };
+  EXPECT_TRUE(only_sums(spec_of(AggregateFunction::sum), "value"));
+  for (auto const function : {AggregateFunction::min, AggregateFunction::var, AggregateFunction::median})
+    EXPECT_FALSE(only_sums(spec_of(function), "value"));
+  auto keyed = spec_of(AggregateFunction::sum);
+  keyed.keys = {"value"};
+  EXPECT_FALSE(only_sums(keyed, "value"));
 }
 
 TEST(PipelinedGroups, SayWhenFloatsLieElsewhere) {

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <string>
 #include <vector>
@@ -17,6 +18,7 @@ namespace garuda::planned {
 namespace {
 
 using Values = std::vector<std::optional<std::int64_t>>;
+using Rows = std::vector<std::vector<std::string>>;
 
 class PlannedQueries : public testing::EngineTest {
  protected:
@@ -34,7 +36,7 @@ class PlannedQueries : public testing::EngineTest {
   }
 
   struct Outcome {
-    std::vector<std::vector<std::string>> rows;
+    Rows rows;
     std::string plan;
     std::string error;
   };
@@ -293,6 +295,44 @@ TEST_F(PlannedQueries, ARowOfASubqueryIsConstants) {
   EXPECT_EQ(sums.rows, (Rows{{"6"}, {"6"}, {"6"}, {"6"}, {"null"}})) << sums.error;
   // Where the other side has no rows, the row has no match.
   EXPECT_EQ(run(row_of(table).join(Query::scan(none.view()), {.kind = JoinKind::left})).rows.size(), 1U);
+}
+
+/// Averages of integers are those of their floats, which groups of a pipeline do not write.
+TEST_F(PlannedQueries, IntegersAreAveragedAsTheirFloats) {
+  constexpr auto kMost = std::numeric_limits<std::int64_t>::max();
+  auto const table =
+      table_of({"key", "value"}, {Values{1, 2, 1, 2, 1, 2}, Values{kMost, kMost, std::nullopt, -1, kMost - 600, 5}});
+  auto const floats = cast(column("value"), {TypeId::float64});
+  auto const scan = Query::scan(table.view());
+  auto const mean = AggregateCall{"mean", AggregateFunction::mean, {floats}};
+  // The bits of 1.2 * 2^62, of 2^63, and of 2^63 / 3.
+  std::vector<std::string> const all{"43d3333333333333"};
+  Rows const by_key{{"1", "43e0000000000000"}, {"2", "43c5555555555555"}};
+  // Infinite sums end the grouping of rows as they come, and all of them are grouped anew.
+  auto const infinite = call("divide", {cast(column("key"), {TypeId::float64}), literal(0.0)});
+  for (auto const& options : all_paths<QueryOptions>()) {
+    EXPECT_EQ(run(scan.group_by({}, {mean}), options).rows, Rows{all});
+    EXPECT_EQ(run(scan.group_by({{"key", column("key")}}, {mean}).sort({{column("key")}}), options).rows, by_key);
+    auto const both = run(scan.group_by({}, {mean, {"sum", AggregateFunction::sum, {infinite}}}), options);
+    EXPECT_EQ(both.rows, (Rows{{all[0], "7ff0000000000000"}})) << both.error;
+    auto const more = run(scan.group_by({}, {mean, {"least", AggregateFunction::min, {floats}}}), options);
+    EXPECT_EQ(more.rows, (Rows{{all[0], "bff0000000000000"}})) << more.error;
+    auto const none = run(scan.filter(literal(false)).group_by({}, {mean}), options);
+    EXPECT_EQ(none.rows, (Rows{{"null"}})) << none.error;
+  }
+}
+
+TEST_F(PlannedQueries, RowsAreCountedBehindFilters) {
+  auto const table = table_of({"key", "value"}, {Values{1, 2, 1, 2, 1, 2}, Values{1, 2, std::nullopt, 4, 5, 6}});
+  auto const passing = Query::scan(table.view()).filter(call("gt", {column("value"), number(1)}));
+  AggregateCall const rows{"rows", AggregateFunction::count, {}};
+  for (auto const& options : all_paths<QueryOptions>()) {
+    EXPECT_EQ(run(passing.group_by({}, {rows}), options).rows, (Rows{{"4"}}));
+    EXPECT_EQ(
+        run(passing.group_by({}, {rows, {"keys", AggregateFunction::count, {column("key")}, true}}), options).rows,
+        (Rows{{"4", "2"}}));
+    EXPECT_EQ(run(passing.filter(literal(false)).group_by({}, {rows}), options).rows, (Rows{{"0"}}));
+  }
 }
 
 }  // namespace

@@ -92,8 +92,10 @@ std::optional<FixedPoint> FloatRange::guess(std::uint64_t num_rows) const noexce
   constexpr std::uint32_t kGuessedShift = 48;  // such that double precision is split by FloatSplit
   constexpr std::uint64_t kMostIntegers = std::uint64_t{1} << 63;
   if (are_integers_ && least_ <= largest_ && num_rows < kMostIntegers) {
-    auto const unit = mantissa_bits_ == kMantissaBits<float> ? kUnitExponent<float> : kUnitExponent<double>;
-    return FixedPoint{static_cast<std::uint32_t>(-unit), 0, true, true};
+    bool const is_narrow = mantissa_bits_ == kMantissaBits<float>;
+    auto point = point_of_integers(is_narrow ? contract::ValueKind::float32 : contract::ValueKind::float64);
+    point.is_guess = true;
+    return point;
   }
   auto point = fixed_point(num_rows);
   if (!point || least_ > largest_) return std::nullopt;

@@ -54,6 +54,11 @@ class FloatRange {
 template <class Float>
 inline constexpr std::uint32_t kMantissaBits = sizeof(Float) == 4 ? 23 : 52;
 
+/// Where integers lie that come in place of the floats of `kind` next to them.
+inline FixedPoint point_of_integers(contract::ValueKind kind) noexcept {
+  return {static_cast<std::uint32_t>(-contract::unit_exponent(kind)), 0, false, true};
+}
+
 inline bool sums_floats(contract::StateRequest const& request) noexcept {
   return contract::is_float(request.kind) && (request.states & contract::kSumState) != 0;
 }

@@ -234,14 +234,14 @@ class CpuGrowingGroups final : public contract::GrowingGroups {
 
   void sample(std::span<contract::AggregateInput const> values, std::uint64_t count) override {
     for (std::size_t c = 0; c < requests_.size(); ++c)
-      if (sums_floats(requests_[c])) ranges_[c].add(values[c], 0, count);
+      if (sums_floats(requests_[c]) && !requests_[c].of_integers) ranges_[c].add(values[c], 0, count);
   }
 
   bool start() override {
     points_.resize(requests_.size());
     for (std::size_t c = 0; c < requests_.size(); ++c) {
       if (!sums_floats(requests_[c])) continue;
-      auto const point = ranges_[c].guess(kMostRows);
+      auto const point = requests_[c].of_integers ? point_of_integers(requests_[c].kind) : ranges_[c].guess(kMostRows);
       if (!point) return false;
       points_[c] = *point;
     }

@@ -156,8 +156,25 @@ bool to_integers(void const* floats, std::size_t count, std::int64_t* integers) 
   return others == 0;
 }
 
-constexpr FloatKernels kFloatKernels{magnitudes<std::int32_t>, magnitudes<std::int64_t>, split_floats<float>,
-                                     split_floats<double>,     to_integers<float>,       to_integers<double>};
+/// What an integer gains when it becomes the float64 next to it. That of a positive one is found by its negative: there
+/// the furthest float64, -2^63, is an integer of 64 bits, too.
+inline std::int64_t rounding_of(std::int64_t value) noexcept {
+  auto const negative = value > 0 ? -value : value;
+  auto const gained = static_cast<std::int64_t>(static_cast<double>(negative)) - negative;
+  return value > 0 ? -gained : gained;
+}
+
+void round_int64(void const* integers, std::size_t count, std::uint64_t* low, std::uint64_t* high) {
+  for (std::size_t i = 0; i < count; ++i) {
+    auto const value = value_at<std::int64_t>(integers, i);
+    low[i] = static_cast<std::uint64_t>(value) + static_cast<std::uint64_t>(rounding_of(value));
+    high[i] = static_cast<std::uint64_t>(value >> 63);  // also of 2^63, whose low word has the sign's bit
+  }
+}
+
+constexpr FloatKernels kFloatKernels{
+    magnitudes<std::int32_t>, magnitudes<std::int64_t>, split_floats<float>, split_floats<double>,
+    to_integers<float>,       to_integers<double>,      round_int64};
 
 constexpr std::uint64_t kSignBit = std::uint64_t{1} << 63;
 
@@ -224,11 +241,28 @@ bool sum_integers(void const* floats, std::size_t count, RunSum* total) {
   return others == 0;
 }
 
+RunSum sum_rounded_int64(void const* integers, std::size_t count) {
+  std::int64_t gained = 0;  // at most 512 each
+  std::uint64_t low = 0;
+  std::uint64_t high = 0;
+  for (std::size_t i = 0; i < count; ++i) {
+    auto const value = value_at<std::int64_t>(integers, i);
+    gained += rounding_of(value);
+    auto const word = static_cast<std::uint64_t>(value) ^ kSignBit;
+    low += word & 0xFFFF'FFFF;
+    high += word >> 32;
+  }
+  auto const written = sum_of(low, high, count, kSignBit);
+  auto const sum = (UInt128{written.high} << 64 | written.low) + static_cast<UInt128>(Int128{gained});
+  return {static_cast<std::uint64_t>(sum), static_cast<std::uint64_t>(sum >> 64)};
+}
+
 template <class T>
 constexpr IntegerRuns<T> kIntegerRuns{sum<T>, least<T>, greatest<T>};
 
-constexpr RunKernels kRunKernels{kIntegerRuns<std::int32_t>,  kIntegerRuns<std::uint32_t>, kIntegerRuns<std::int64_t>,
-                                 kIntegerRuns<std::uint64_t>, sum_integers<float>,         sum_integers<double>};
+constexpr RunKernels kRunKernels{
+    kIntegerRuns<std::int32_t>, kIntegerRuns<std::uint32_t>, kIntegerRuns<std::int64_t>, kIntegerRuns<std::uint64_t>,
+    sum_integers<float>,        sum_integers<double>,        sum_rounded_int64};
 
 }  // namespace
 

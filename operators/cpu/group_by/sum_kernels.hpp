@@ -35,6 +35,8 @@ struct FloatKernels {
   /// Each float as an integer. False: not all of them are integers between -2^63 and 2^63, and the others give any.
   bool (*integers_32)(void const* floats, std::size_t count, std::int64_t* integers);
   bool (*integers_64)(void const* floats, std::size_t count, std::int64_t* integers);
+  /// The two's complement words of the float64 that is next to each integer of 64 bits.
+  void (*round_int64)(void const* integers, std::size_t count, std::uint64_t* low, std::uint64_t* high);
 };
 
 /// Kernels of a set of instructions that this machine has.
@@ -83,6 +85,8 @@ struct RunKernels {
   /// The sum of floats that are integers between -2^63 and 2^63. False: not all of them are, and the sum is any.
   bool (*sum_integers_32)(void const* floats, std::size_t count, RunSum* sum);
   bool (*sum_integers_64)(void const* floats, std::size_t count, RunSum* sum);
+  /// The sum of the float64s that are next to integers of 64 bits.
+  RunSum (*sum_rounded_int64)(void const* integers, std::size_t count);
 };
 
 /// Kernels of a set of instructions that this machine has.

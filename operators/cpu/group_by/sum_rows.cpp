@@ -116,6 +116,7 @@ template <class Float>
 void FloatTotals::read_integers(contract::AggregateInput const& input, std::uint64_t first, std::size_t count,
                                 std::uint64_t* low, std::uint64_t* high) {
   auto const* values = reinterpret_cast<std::byte const*>(input.values.data()) + first * sizeof(Float);
+  if (input.kind == ValueKind::int64) return float_kernels().round_int64(values, count, low, high);
   Float valid[kFloatsAtOnce];
   if (!input.validity.empty()) {
     // The values of nulls are any.
@@ -196,8 +197,11 @@ void FloatTotals::add_to_one(contract::AggregateInput const& input, std::uint64_
     auto const* const values =
         reinterpret_cast<std::byte const*>(input.values.data()) + first * (is_narrow ? sizeof(float) : sizeof(double));
     RunSum sum;
-    are_integers_ =
-        (is_narrow ? kernels.sum_integers_32 : kernels.sum_integers_64)(values, count, &sum) && are_integers_;
+    if (input.kind == ValueKind::int64)
+      sum = kernels.sum_rounded_int64(values, count);
+    else
+      are_integers_ =
+          (is_narrow ? kernels.sum_integers_32 : kernels.sum_integers_64)(values, count, &sum) && are_integers_;
     add_words(sums, sum.low, sum.high);
     return;
   }

@@ -31,7 +31,8 @@ inline constexpr std::size_t kMostSumWords = 8;
 /// Words of a group's row of one list.
 std::size_t row_words(std::span<contract::StateRequest const> requests, std::span<Summed const> list) noexcept;
 
-/// Adds floats as integers over the column's lowest bit to words that others keep.
+/// Adds floats as integers over the column's lowest bit to words that others keep. Where all floats are integers,
+/// inputs of int64 are taken for the float64s next to them.
 class FloatTotals {
  public:
   FloatTotals(contract::ValueKind kind, FixedPoint fixed_point) noexcept;
