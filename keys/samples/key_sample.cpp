@@ -82,9 +82,10 @@ Result<Frequencies> frequencies_of(std::span<std::uint64_t const> hashes) {
 
 /// The rows of `blocks`, or runs of them, in pieces of at most kTaskRows.
 std::vector<RowBlock> sampled_blocks(std::vector<RowBlock> const& blocks, std::uint64_t num_rows) {
-  bool const is_whole = num_rows <= kSampledRows;
+  auto const sampled = sampled_rows(num_rows);
+  bool const is_whole = num_rows == sampled;
   auto const most = is_whole ? static_cast<std::int64_t>(kTaskRows) : kRunRows;
-  auto const stride = is_whole ? kTaskRows : num_rows / (kSampledRows / static_cast<std::uint64_t>(kRunRows));
+  auto const stride = is_whole ? kTaskRows : num_rows / (sampled / static_cast<std::uint64_t>(kRunRows));
   std::vector<RowBlock> runs;
   std::uint64_t next = 0;
   for (auto const& block : blocks) {
@@ -299,7 +300,7 @@ std::optional<KeySample> sample_of_numbers(std::vector<AttributeReader> const& r
 
 Result<KeySample> sample_keys(std::vector<AttributeReader> const& readers, std::vector<RowBlock> const& blocks,
                               std::uint64_t num_rows, Control const& control) {
-  if (num_rows > kSampledRows)
+  if (num_rows > sampled_rows(num_rows))
     if (auto sample = sample_of_numbers(readers, blocks)) return *std::move(sample);
   return Sampler(readers, sampled_blocks(blocks, num_rows), control).run(num_rows);
 }

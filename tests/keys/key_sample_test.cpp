@@ -66,8 +66,9 @@ TEST(KeySample, EstimatesEvenlyDrawnGroups) {
       std::sort(distinct.begin(), distinct.end());
       auto const exact = static_cast<double>(std::unique(distinct.begin(), distinct.end()) - distinct.begin());
       auto const found = sample(keys, batch_rows);
-      EXPECT_LE(found.rows, kSampledRows + kSampledRows / 64);
-      EXPECT_GE(found.rows, kSampledRows - kSampledRows / 64);
+      auto const wanted = sampled_rows(kRows);
+      EXPECT_LE(found.rows, wanted + wanted / 64);
+      EXPECT_GE(found.rows, wanted - wanted / 64);
       // Groups that no row has are counted in too where hardly any row shares its group.
       EXPECT_GT(static_cast<double>(found.estimated_groups), 0.9 * exact) << groups;
       EXPECT_LT(static_cast<double>(found.estimated_groups), 1.8 * exact) << groups;
@@ -87,13 +88,15 @@ TEST(KeySample, NeverExceedsTheRowsAndIsExactWhenAllAreSeen) {
 
 TEST(KeySample, CountsFewKeysOfSeveralColumnsWithNulls) {
   // Small ranges are counted by place, with holes, nulls and columns of one value; the last has a range too large.
+  constexpr std::uint64_t kAll = std::uint64_t{1} << 15;
+  static_assert(sampled_rows(kAll) == kAll);
   using Integers = std::vector<std::optional<std::int64_t>>;
   for (auto const stride : {std::int64_t{1}, std::int64_t{11}, std::int64_t{1} << 40}) {
     Integers first, second;
-    Integers const third(kSampledRows, std::int64_t{-7});
+    Integers const third(kAll, std::int64_t{-7});
     std::set<std::pair<std::optional<std::int64_t>, std::optional<std::int64_t>>> groups;
     std::array<std::set<std::optional<std::int64_t>>, 2> values;
-    for (std::uint64_t row = 0; row < kSampledRows; ++row) {
+    for (std::uint64_t row = 0; row < kAll; ++row) {
       auto const random = mix(row);
       auto const a = static_cast<std::int64_t>(random % 13);
       auto const b = static_cast<std::int64_t>(random / 13 % 17);
@@ -110,7 +113,7 @@ TEST(KeySample, CountsFewKeysOfSeveralColumnsWithNulls) {
     Schema schema;
     for (auto const* name : {"a", "b", "c"}) schema.push_back({name, typed(TypeId::int64), true});
     auto const found = sample(Table(std::move(schema), std::move(batches)));
-    EXPECT_EQ(found.rows, kSampledRows);
+    EXPECT_EQ(found.rows, kAll);
     EXPECT_EQ(found.estimated_groups, groups.size());
     EXPECT_EQ(found.nonempty_bins, (std::vector<std::uint32_t>{13, 18, 1}));
     EXPECT_EQ(values[0].size(), 13U);
