@@ -36,7 +36,8 @@ Expression over_one(Expression expression) {
 
 class DictionaryRewriter {
  public:
-  explicit DictionaryRewriter(TableView const& table) : table_(table) {}
+  DictionaryRewriter(TableView const& table, std::int64_t rows_of_value)
+      : table_(table), rows_of_value_(rows_of_value) {}
 
   Result<DictionaryParts> run(Expression expression) {
     GARUDA_TRY_ASSIGN(auto rewritten, rewrite(std::move(expression)));
@@ -69,7 +70,7 @@ class DictionaryRewriter {
     auto const distinct = distinct_dictionaries(arrays);
     std::int64_t values = 0;
     for (auto const& dictionary : distinct.dictionaries) values += dictionary.length;
-    if (values > table_.num_rows() / 2) return std::optional<Table>();
+    if (values > table_.num_rows() / rows_of_value_) return std::optional<Table>();
 
     auto const& type = *table_.schema()[read].type.value;
     GARUDA_TRY_ASSIGN(auto const program, compile(over_one(part), {type}, Nulls::kept));
@@ -130,14 +131,16 @@ class DictionaryRewriter {
   }
 
   TableView table_;
+  std::int64_t rows_of_value_;
   std::vector<Table> parts_;
 };
 
 }  // namespace
 
-Result<DictionaryParts> evaluate_dictionaries(TableView const& table, Expression expression) {
+Result<DictionaryParts> evaluate_dictionaries(TableView const& table, Expression expression,
+                                              std::int64_t rows_of_value) {
   if (table.resident() != nullptr) return DictionaryParts{std::move(expression), {}};
-  return DictionaryRewriter(table).run(std::move(expression));
+  return DictionaryRewriter(table, rows_of_value).run(std::move(expression));
 }
 
 }  // namespace garuda::expr

@@ -59,9 +59,12 @@ void Pipeline::put_slots(expr::Expression& expression) const {
     expression = constant->second;
 }
 
-/// The expression, parts of which are evaluated once a dictionary value where it reads rows of the source in place.
+/// The expression, parts of which are evaluated once a dictionary value where it reads the source alone.
 Result<expr::Expression> Pipeline::with_dictionary_parts(expr::Expression expression) {
-  bool is_of_source = is_range_;
+  // Rows of the source in place are all read; of those that steps before leave there may be few.
+  constexpr std::int64_t kRowsOfValueInPlace = 2;
+  constexpr std::int64_t kRowsOfValue = 16;
+  bool is_of_source = true;
   expr::visit_columns(expression, [&](std::size_t slot) { is_of_source &= columns_.slots[slot].source == 0; });
   if (!is_of_source) return expression;
   std::vector<Slot> slots(source_.num_columns());
@@ -70,7 +73,8 @@ Result<expr::Expression> Pipeline::with_dictionary_parts(expr::Expression expres
     slots[column] = slot;
     slot = column;
   });
-  GARUDA_TRY_ASSIGN(auto split, expr::evaluate_dictionaries(source_, std::move(expression)));
+  GARUDA_TRY_ASSIGN(auto split, expr::evaluate_dictionaries(source_, std::move(expression),
+                                                            is_range_ ? kRowsOfValueInPlace : kRowsOfValue));
   for (auto& part : split.parts) {
     auto const view = keep(std::move(part));
     columns_.sources.push_back({view, 0});

@@ -98,7 +98,7 @@ TEST(DictionaryParts, GiveWhatTheWholeExpressionGives) {
         random_table(trees, seed % 3 == 0 ? std::vector<std::int64_t>{40, 0, 90} : std::vector<std::int64_t>{130});
     for (int t = 0; t < 4; ++t) {
       auto const expression = trees.of(tree_types()[trees.below(tree_types().size())], 4);
-      auto const made = value_of(evaluate_dictionaries(table.view(), expression));
+      auto const made = value_of(evaluate_dictionaries(table.view(), expression, 2));
       parts += made.parts.size();
       ASSERT_EQ(cells_of(table, made.parts, made.expression), cells_of(table, {}, expression))
           << seed << ": " << to_string(expression);
@@ -114,7 +114,7 @@ TEST(DictionaryParts, ArePredicatesOverFewValuesThatCannotFail) {
   auto const mode = column(0, {TypeId::utf8}, "mode");
   auto const literal = value_of(constant(std::string("AIR"), {TypeId::utf8}));
   auto const parts_of = [&](Result<Expression> made, Table const& of) {
-    return value_of(evaluate_dictionaries(of.view(), value_of(std::move(made)))).parts.size();
+    return value_of(evaluate_dictionaries(of.view(), value_of(std::move(made)), 2)).parts.size();
   };
   EXPECT_EQ(parts_of(compare(mode, Comparator::equal, literal), table), 1U);
   EXPECT_EQ(parts_of(call(Function::upper, {mode}), table), 1U);
