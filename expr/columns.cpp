@@ -274,13 +274,21 @@ void ColumnWriter::reserve(std::size_t rows) {
   if (is_view(type_)) slots_.reserve(slots_.size() + rows * sizeof(ValueView));
 }
 
+void* ColumnWriter::room(std::size_t count) {
+  if (!is_stored_as_kind(type_)) return nullptr;
+  auto const old = values_.size();
+  grown<std::byte>(values_, count * value_bytes(kind_));
+  values_.resize(old);
+  return values_.data() + old;
+}
+
 Result<void> ColumnWriter::append(Vector const& vector, std::size_t count) {
   bool const is_copy = is_stored_as_kind(type_) && !vector.is_constant;
   if (!is_copy) return append_rows(vector, count, [](std::size_t i) { return i; });
   append_valid(vector, count, [](std::size_t i) { return i; });
   auto const width = value_bytes(kind_);
   auto* const to = grown<std::byte>(values_, count * width);
-  if (count > 0) std::memcpy(to, vector.values, count * width);
+  if (count > 0 && vector.values != to) std::memcpy(to, vector.values, count * width);
   length_ += static_cast<std::int64_t>(count);
   return {};
 }

@@ -71,6 +71,9 @@ class ColumnWriter {
   std::int64_t length() const noexcept { return length_; }
   /// Makes room for `rows` more rows, but for bytes of strings.
   void reserve(std::size_t rows);
+  /// Memory for the next `count` values, as a vector of the type's kind has them; nullptr where the column has them in
+  /// another form. A vector that lies there is appended without a copy.
+  void* room(std::size_t count);
   /// Appends the first `count` rows of a vector of the type's kind. Copies bytes of strings.
   /// Errors: limit_exceeded, where the strings of the column are more than 2^31 - 1 bytes and its type has offsets of
   /// 32 bits or views.

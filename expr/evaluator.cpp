@@ -259,8 +259,13 @@ Result<void> Evaluator::run_steps(std::size_t count) {
   return {};
 }
 
-Result<Vector> Evaluator::run(std::size_t count) {
-  GARUDA_TRY(run_steps(count));
+Result<Vector> Evaluator::run(std::size_t count, void* into) {
+  bool const is_of_step = !frames_.empty() && program_.result == registers_.size() - 1;
+  auto* const own = is_of_step ? frames_.back().values : nullptr;
+  if (is_of_step && into != nullptr) frames_.back().values = static_cast<std::uint8_t*>(into);
+  auto ran = run_steps(count);
+  if (is_of_step) frames_.back().values = own;
+  GARUDA_TRY(std::move(ran));
   return registers_[program_.result];
 }
 

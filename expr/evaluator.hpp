@@ -32,7 +32,9 @@ class Evaluator {
   /// Runs the program on a block of `count` rows, at most kVectorRows. What the inputs refer to outlives the result.
   /// Errors: invalid_input, naming an expression that has no value for a row, where the program has steps with
   /// OnFailure::error.
-  Result<Vector> run(std::size_t count);
+  /// `into`: memory for values of the result, which lie there where the last step makes them; nullptr: the evaluator
+  /// keeps them until it runs again.
+  Result<Vector> run(std::size_t count, void* into = nullptr);
   /// Runs a program that compile() made with Nulls::false_ and that cannot fail. Returns a byte a row: 1 where the
   /// result is true, else 0.
   std::uint8_t const* mask(std::size_t count);

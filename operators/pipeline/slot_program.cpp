@@ -57,9 +57,9 @@ SlotProgram::Run::~Run() {
   program_->idle_.push_back(std::move(evaluator_));
 }
 
-Result<expr::Vector> SlotProgram::Run::values(std::uint64_t begin, std::size_t count) {
+Result<expr::Vector> SlotProgram::Run::values(std::uint64_t begin, std::size_t count, void* into) {
   for (std::size_t r = 0; r < readers_.size(); ++r) evaluator_->inputs()[r] = readers_[r].read(begin, count);
-  return evaluator_->run(count);
+  return evaluator_->run(count, into);
 }
 
 Result<expr::Vector> SlotProgram::Run::values(std::uint64_t begin, std::span<std::uint16_t const> rows) {
@@ -73,7 +73,7 @@ Result<expr::WrittenColumn> SlotProgram::values(Chunk const& chunk) const {
   GARUDA_TRY_ASSIGN(auto run, Run::create(*this, chunk));
   for (std::uint64_t begin = 0; begin < chunk.num_rows; begin += expr::kVectorRows) {
     auto const count = static_cast<std::size_t>(std::min<std::uint64_t>(expr::kVectorRows, chunk.num_rows - begin));
-    GARUDA_TRY_ASSIGN(auto const vector, run.values(begin, count));
+    GARUDA_TRY_ASSIGN(auto const vector, run.values(begin, count, writer.room(count)));
     GARUDA_TRY(writer.append(vector, count));
   }
   return writer.finish();

@@ -40,8 +40,9 @@ class SlotProgram {
     Run& operator=(Run&&) = delete;
     ~Run();
 
-    /// Values for rows [begin, begin + count), which stay until the next ones. Errors: invalid_input, as above.
-    Result<expr::Vector> values(std::uint64_t begin, std::size_t count);
+    /// Values for rows [begin, begin + count), which stay until the next ones, or lie in `into` as Evaluator::run has
+    /// it. Errors: invalid_input, as above.
+    Result<expr::Vector> values(std::uint64_t begin, std::size_t count, void* into = nullptr);
     /// Values for rows begin + rows[i]. Errors: as above.
     Result<expr::Vector> values(std::uint64_t begin, std::span<std::uint16_t const> rows);
 

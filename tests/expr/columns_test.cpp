@@ -176,6 +176,25 @@ TEST(Columns, AConstantIsWrittenAsOftenAsThereAreRows) {
   }
 }
 
+TEST(Columns, ValuesInTheRoomOfAWriterAreAppendedWhereTheyLie) {
+  ColumnWriter writer(DataType{TypeId::int64});
+  std::int64_t const before = 7;
+  testing::succeed(writer.append({Kind::int64, true, &before, nullptr}, 1'000));
+  for (std::int64_t const first : {0, 100}) {
+    auto* const room = static_cast<std::int64_t*>(writer.room(100));
+    ASSERT_NE(room, nullptr);
+    EXPECT_EQ(writer.length(), 1'000 + first);
+    for (std::int64_t i = 0; i < 100; ++i) room[i] = first + i;
+    testing::succeed(writer.append({Kind::int64, false, room, nullptr}, 100));
+  }
+  auto const cells = cells_of(writer);
+  ASSERT_EQ(cells.size(), 1'200U);
+  for (std::size_t i = 0; i < cells.size(); ++i) ASSERT_EQ(cells[i], std::to_string(i < 1'000 ? 7 : i - 1'000));
+  for (auto const& type :
+       {DataType{TypeId::boolean}, DataType{TypeId::int8}, DataType{TypeId::utf8}, typed(TypeId::decimal32, 9, 2)})
+    EXPECT_EQ(ColumnWriter(type).room(8), nullptr) << to_string(type);
+}
+
 TEST(Columns, TypesThatExpressionsDoNotComputeWithAreRefused) {
   auto const column = reference::make_column(typed(TypeId::decimal256, 60, 2), std::vector<std::byte>(64), {}, 0);
   auto const table = reference::make_table("wide", {column});
