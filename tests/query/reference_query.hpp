@@ -29,8 +29,8 @@ struct Relation {
 enum class Failures : std::uint8_t {
   at_once,           ///< where a column has it
   when_read,         ///< where an expression, a sort, a group or the result reads it
-  not_from_filters,  ///< likewise, but a filter leaves out rows that it cannot test, and a condition of a join pairs
-                     ///< that another part of it leaves out
+  not_from_filters,  ///< likewise, but a filter leaves out rows that it cannot test, a group-by those whose keys it
+                     ///< cannot compute, and a condition of a join pairs that another part of it leaves out
 };
 
 /// A query whose joins meet more pairs than a test has time for.
