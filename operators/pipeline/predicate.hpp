@@ -31,8 +31,9 @@ class Predicate {
   struct Conjunct {
     std::unique_ptr<SlotProgram> program;
     bool can_fail = false;
+    bool is_cheap = false;  ///< compares a few numbers
   };
-  struct Block;
+  class Block;
 
   Predicate() = default;
 

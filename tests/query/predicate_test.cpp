@@ -122,5 +122,33 @@ TEST(Predicates, PassTheRowsOfTheWholeExpression) {
   EXPECT_GT(passed, 1'000U);
 }
 
+TEST(Predicates, CheapConjunctsLeaveAnyShareOfABlock) {
+  std::mt19937_64 random(6);
+  for (std::size_t const rows : {1, 7, 8, 9, 64, 1'023, 1'024, 1'025, 2'055}) {
+    auto const table = random_table(rows, rows % 2 == 0, random);
+    auto const chunk = chunk_of(table);
+    auto const less = [&](std::size_t c, std::int64_t value) {
+      auto const of = column_of(table, c);
+      auto const constant = c == 0 ? expr::Scalar(value) : expr::Scalar(Int128{value});
+      return *expr::compare(of, Comparator::less, *expr::constant(constant, of.type));
+    };
+    // All rows, most, one in five, one in twenty, and none.
+    for (std::int64_t const first : {100, 90, 20, 5, 0})
+      for (std::int64_t const second : {100, 90, 20, 5, 0}) {
+        auto const text = *expr::compare(column_of(table, 2), Comparator::not_equal,
+                                         *expr::constant(std::string("5"), column_of(table, 2).type));
+        auto const numbers = *expr::call(Function::all, {less(0, first), less(1, second)});
+        for (auto const& expression : {numbers, *expr::call(Function::all, {numbers, text})}) {
+          auto const predicate = Predicate::create(expression);
+          ASSERT_TRUE(predicate.has_value());
+          auto const passing = (*predicate)->passing(chunk);
+          ASSERT_TRUE(passing.has_value());
+          EXPECT_EQ(std::vector<std::int64_t>(passing->begin(), passing->end()), expected(expression, chunk).first)
+              << rows << " " << to_string(expression);
+        }
+      }
+  }
+}
+
 }  // namespace
 }  // namespace garuda::pipeline
