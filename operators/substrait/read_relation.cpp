@@ -72,25 +72,35 @@ Result<ScannedTable> find_table(std::string const& name, PlanContext& context) {
   return context.tables.emplace(name, table).first->second;
 }
 
-/// A column that the plan reads: its name, and its type where queries have it.
+/// A column that the plan may read, as the message of the plan has it: tables have many, of which few are read.
 struct ReadColumn {
-  std::string name;
-  std::optional<DataType> type;
+  std::string_view name;
+  std::string_view type;
 };
+
+/// The type of a column where queries have it.
+Result<std::optional<DataType>> type_of(ReadColumn const& column) {
+  GARUDA_TRY_ASSIGN(auto const message, Message::parse(column.type));
+  GARUDA_TRY(count_inner_names(message, 0));  // types that queries do not have may be nested too deeply
+  auto type = read_type(message);
+  return type ? std::optional(*std::move(type)) : std::nullopt;
+}
 
 Result<std::vector<ReadColumn>> read_schema(Message const& read) {
   GARUDA_TRY_ASSIGN(auto const schema, read.message(ReadField::base_schema));
   GARUDA_TRY_ASSIGN(auto const names, schema.all_bytes(NamedStructField::names));
   GARUDA_TRY_ASSIGN(auto const structure, schema.message(NamedStructField::structure));
-  GARUDA_TRY_ASSIGN(auto const types, structure.messages(StructTypeField::types));
+  GARUDA_TRY_ASSIGN(auto const types, structure.all_bytes(StructTypeField::types));
+  bool const have_inner_names = names.size() != types.size();
   std::vector<ReadColumn> columns;
   std::size_t next = 0;
-  for (auto const& type : types) {
+  for (auto const type : types) {
     if (next >= names.size()) return fail(ErrorCode::invalid_input, "a schema of the plan has more types than names");
-    columns.push_back({std::string(names[next]), std::nullopt});
-    if (auto read_as = read_type(type)) columns.back().type = *std::move(read_as);
-    GARUDA_TRY_ASSIGN(auto const inner, count_inner_names(type, 0));
-    next += 1 + inner;
+    columns.push_back({names[next++], type});
+    if (!have_inner_names) continue;
+    GARUDA_TRY_ASSIGN(auto const message, Message::parse(type));
+    GARUDA_TRY_ASSIGN(auto const inner, count_inner_names(message, 0));
+    next += inner;
   }
   return columns;
 }
@@ -125,10 +135,11 @@ Result<std::vector<std::size_t>> columns_of(std::vector<ReadColumn> const& colum
   for (auto const& column : columns) {
     GARUDA_TRY_ASSIGN(auto const position, find_column(table.schema(), column.name));
     auto const& given = table.schema()[position].type;
-    if (column.type && !agree(*column.type, given))
+    GARUDA_TRY_ASSIGN(auto const planned, type_of(column));
+    if (planned && !agree(*planned, given))
       return fail(ErrorCode::invalid_input, fmt::format("the plan reads column '{}' of table '{}' as {}, which it is "
                                                         "not: {}",
-                                                        column.name, name, to_string(*column.type), to_string(given)));
+                                                        column.name, name, to_string(*planned), to_string(given)));
     fields.push_back(position);
   }
   return fields;
@@ -167,11 +178,16 @@ Result<Relation> read_values(Message const& read, PlanContext& context) {
     return fail(ErrorCode::usage, "constant rows stand where versions of Substrait before 0.56 had them");
   GARUDA_TRY_ASSIGN(auto const rows, values.messages(VirtualTableField::expressions));
   GARUDA_TRY_ASSIGN(auto const schema, read_schema(read));
+  std::vector<std::optional<DataType>> types;
+  for (auto const& column : schema) {
+    GARUDA_TRY_ASSIGN(auto type, type_of(column));
+    types.push_back(std::move(type));
+  }
   if (rows.empty()) {
     // No row is left of one whose columns have the types.
     std::vector<NamedExpression> nulls;
-    for (auto const& column : schema)
-      nulls.push_back({{}, literal(Literal{column.type.value_or(DataType{TypeId::boolean}), {}})});
+    for (auto const& type : types)
+      nulls.push_back({{}, literal(Literal{type.value_or(DataType{TypeId::boolean}), {}})});
     auto none = one_row();
     if (!nulls.empty()) none = plain(none.query.project(nulls), nulls.size());
     none.query = none.query.limit(0);
@@ -187,7 +203,7 @@ Result<Relation> read_values(Message const& read, PlanContext& context) {
     GARUDA_TRY_ASSIGN(auto const fields, reader.read_all(expressions));
     std::vector<NamedExpression> columns;
     for (std::size_t f = 0; f < fields.size(); ++f)
-      columns.push_back({{}, schema[f].type ? cast(fields[f], *schema[f].type) : fields[f]});
+      columns.push_back({{}, types[f] ? cast(fields[f], *types[f]) : fields[f]});
     if (columns.empty()) columns.push_back({{}, literal(true)});
     queries.push_back(reader.take_input().query.project(std::move(columns)));
   }
