@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <optional>
 #include <utility>
 
 #include "core/dictionary.hpp"
@@ -18,6 +19,8 @@ namespace {
 
 /// The word of a null key of a type of fewer than 64 bits: no code of such a type is this one.
 constexpr std::uint64_t kNullWord = std::uint64_t{1} << 62;
+/// Bits of a word that an index takes, of a dictionary of less than 2^31 values; 0 is its null.
+constexpr std::uint32_t kHalf = 32;
 /// Marks in the second word of bytes, above their length.
 constexpr std::uint64_t kNullBytes = std::uint64_t{1} << 63;
 constexpr std::uint64_t kLongBytes = std::uint64_t{1} << 62;
@@ -44,7 +47,7 @@ constexpr auto kPresentBits = [] {
 }();
 
 bool has_room_for_nulls(DataType const& type) noexcept {
-  return has_bytes(type) || type.id == TypeId::dictionary || type_row(type.id).width < 8 || type.id == TypeId::boolean;
+  return has_bytes(type) || type_row(type.id).width < 8 || type.id == TypeId::boolean;
 }
 
 std::size_t words_of(DataType const& type) noexcept { return has_bytes(type) || type_row(type.id).width == 16 ? 2 : 1; }
@@ -71,9 +74,15 @@ bool StableWords::can_write(DataType const& type, bool is_one_dictionary) noexce
 
 StableWords::StableWords(std::span<DataType const> types, std::uint64_t one_word_columns) : long_values_(types.size()) {
   GARUDA_EXPECTS(types.size() <= kMostColumns);
+  std::optional<std::size_t> half;  // a word whose upper half is free
   for (std::size_t k = 0; k < types.size(); ++k) {
     auto const& type = types[k];
     GARUDA_EXPECTS(can_write(type, type.id == TypeId::dictionary));
+    if (type.id == TypeId::dictionary) {
+      places_.push_back({half.value_or(num_words_), 1, half ? kHalf : 0});
+      half = half ? std::nullopt : std::optional(num_words_++);
+      continue;
+    }
     bool const has_one_word = has_bytes(type) && ((one_word_columns >> k) & 1) != 0;
     places_.push_back({num_words_, has_one_word ? 1 : words_of(type)});
     num_words_ += places_.back().count;
@@ -212,15 +221,24 @@ void StableWords::write_bytes(ArrayView const& array, DataType const& type, std:
 
 void StableWords::write_indices(ArrayView const& array, DataType const& type, std::size_t column,
                                 std::uint64_t first_row) {
-  auto* const words = word(places_[column].first) + first_row;
+  auto const& place = places_[column];
+  auto* const words = word(place.first) + first_row;
+  auto const write = [&](auto const& half_at) {
+    if (place.shift == 0)
+      for (std::int64_t i = 0; i < array.length; ++i) words[i] = half_at(i);
+    else
+      for (std::int64_t i = 0; i < array.length; ++i) words[i] |= half_at(i) << kHalf;
+  };
   visit_index_type(type.index, [&]<class Index>(Index*) {
-    auto const* const indices = static_cast<std::byte const*>(array.values);
-    for (std::int64_t i = 0; i < array.length; ++i)
-      words[i] = static_cast<std::uint64_t>(load<Index>(indices, array.offset + i));
+    auto const half_at = [indices = static_cast<std::byte const*>(array.values),
+                          offset = array.offset](std::int64_t i) {
+      return static_cast<std::uint64_t>(load<Index>(indices, offset + i)) + 1;
+    };
+    if (array.validity == nullptr)
+      write(half_at);
+    else
+      write([&](std::int64_t i) { return array.is_null(i) ? 0 : half_at(i); });
   });
-  if (array.validity == nullptr) return;
-  for (std::int64_t i = 0; i < array.length; ++i)
-    if (array.is_null(i)) words[i] = kNullWord;
 }
 
 void StableWords::write_codes(RowBlock const& block, AttributeReader const& reader, std::size_t column) {

@@ -36,8 +36,8 @@ class GrowingDictionary {
 /// thread at a time. Throws std::bad_alloc.
 class StableWords {
  public:
-  /// Whether values of the type have words of their own: not decimals of 256 bits, and of dictionaries those that the
-  /// rows of all tables share, whose values ascend (one_ascending_dictionary).
+  /// Whether values of the type have words of their own: not decimals of 256 bits, and of dictionaries one that
+  /// all tables share, of less than 2^31 values that ascend (one_ascending_dictionary).
   static bool can_write(DataType const& type, bool is_one_dictionary) noexcept;
 
   static constexpr std::size_t kMostColumns = 64;  ///< of keys: each has a bit for its null
@@ -59,10 +59,11 @@ class StableWords {
   std::span<std::uint64_t const* const> words() const noexcept { return pointers_; }
 
  private:
-  /// The words of a column: the first one, and how many there are.
+  /// The words of a column: the first one, and how many there are. Indices of dictionaries take half of one.
   struct Place {
     std::size_t first = 0;
     std::size_t count = 1;
+    std::uint32_t shift = 0;
   };
 
   void write_bytes(ArrayView const& array, DataType const& type, std::size_t column, std::uint64_t first_row);

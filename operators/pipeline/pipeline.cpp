@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <limits>
 #include <numeric>
 #include <string>
 
@@ -299,7 +300,8 @@ bool Pipeline::has_one_dictionary(Slot slot) const {
   auto const& table = columns_.sources[*known.source].table;
   std::vector<ArrayView> arrays;
   for (std::size_t b = 0; b < table.num_batches(); ++b) arrays.push_back(table.batch(b).columns[known.column]);
-  return one_ascending_dictionary(arrays) != nullptr;
+  auto const* const dictionary = one_ascending_dictionary(arrays);
+  return dictionary != nullptr && dictionary->length <= std::numeric_limits<std::int32_t>::max();
 }
 
 Schema Pipeline::schema_of(std::vector<std::string> names) const {
