@@ -134,20 +134,6 @@ class Runner {
   Relation run(Query::Join const& join, std::vector<Relation>& inputs);
   Relation run(Query::GroupBy const& group_by, std::vector<Relation>& inputs);
 
-  /// Below a join, rows are left out whose groups it would not match, before what they lack is computed.
-  static void leave_out_lost_keys(Query::GroupBy const& group_by, Relation& input) {
-    std::vector<Expression> keys;
-    for (auto const& key : group_by.keys) keys.push_back(typed_expression(key.value, input.schema));
-    std::erase_if(input.rows, [&](Row const& row) {
-      try {
-        for (auto const& key : keys) read({Interpreter(row).value(key)});
-        return false;
-      } catch (expr::Failure const&) {
-        return true;
-      }
-    });
-  }
-
   Relation run(Query::Sort const& sort, std::vector<Relation>& inputs) {
     auto& input = inputs[0];
     std::vector<Expression> keys;
@@ -445,7 +431,13 @@ TextTable aggregated(AggregateCall const& call, ReadColumns columns, GroupBySpec
 
 Relation Runner::run(Query::GroupBy const& group_by, std::vector<Relation>& inputs) {
   auto& input = inputs[0];
-  if (failures_ == Failures::not_from_filters) leave_out_lost_keys(group_by, input);
+  // Below a join, rows are left out whose groups it would not match, before what they lack is computed.
+  if (failures_ == Failures::not_from_filters)
+    std::erase_if(input.rows, [&](Row const& row) {
+      return std::ranges::any_of(group_by.keys, [&](auto const& key) {
+        return value_or_lost(typed_expression(key.value, input.schema), row).is_lost;
+      });
+    });
   Relation result;
   GroupBySpec spec;
   ReadColumns keys;
