@@ -24,6 +24,12 @@ struct HashOfMemory {
 
 }  // namespace
 
+std::vector<ArrayView> column_arrays(TableView const& table, std::size_t column) {
+  std::vector<ArrayView> arrays;
+  for (std::size_t b = 0; b < table.num_batches(); ++b) arrays.push_back(table.batch(b).columns[column]);
+  return arrays;
+}
+
 DistinctDictionaries distinct_dictionaries(std::span<ArrayView const> arrays) {
   DistinctDictionaries distinct;
   std::unordered_map<ArrayView, std::size_t, HashOfMemory, SameMemory> positions;

@@ -19,6 +19,9 @@ auto visit_index_type(TypeId id, Visitor const& visit) {
   return visit_integers(type_row(id).width, type_row(id).is_signed, visit);
 }
 
+/// The arrays of a column, a batch each.
+std::vector<ArrayView> column_arrays(TableView const& table, std::size_t column);
+
 /// The dictionaries of a column without repetition, in the order of their first arrays, and for each array which one it
 /// has.
 struct DistinctDictionaries {

@@ -65,8 +65,7 @@ class DictionaryRewriter {
 
   /// The part as a column; nullopt: it is none.
   Result<std::optional<Table>> evaluated(Expression const& part, std::size_t read) const {
-    std::vector<ArrayView> arrays;
-    for (std::size_t b = 0; b < table_.num_batches(); ++b) arrays.push_back(table_.batch(b).columns[read]);
+    auto const arrays = column_arrays(table_, read);
     auto const distinct = distinct_dictionaries(arrays);
     std::int64_t values = 0;
     for (auto const& dictionary : distinct.dictionaries) values += dictionary.length;

@@ -255,11 +255,8 @@ Result<ArrayView> gather_nested(GatherColumn const& column, RowSelection<RowId> 
 
 /// The arrays of a column of the host, those of batches without rows included.
 std::vector<ArrayView> arrays_of(TableView const& table, std::size_t position) {
-  std::vector<ArrayView> arrays;
-  for (std::size_t b = 0; b < table.num_batches(); ++b) {
-    auto const& array = table.batch(b).columns[position];
-    if (array.location.kind != Location::Kind::device) arrays.push_back(array);
-  }
+  auto arrays = column_arrays(table, position);
+  std::erase_if(arrays, [](ArrayView const& array) { return array.location.kind == Location::Kind::device; });
   return arrays;
 }
 
@@ -334,7 +331,7 @@ Result<Gatherer> Gatherer::create(TableView const& table, std::span<std::size_t 
     bool const may_have_dictionary = field.type.id == TypeId::dictionary || field.type.id == TypeId::nested;
     if (may_have_dictionary && column.parts.empty()) column.parts = arrays_of(table, position);
     if (field.type.id == TypeId::dictionary) {
-      // What keeps the first batch keeps the dictionary of all where they share one.
+      // The owner of the first batch keeps the dictionary of all where they share one.
       auto const owner = owners.empty() ? nullptr : owners.front();
       GARUDA_TRY(unify_dictionaries(column, limits, strings, owner));
     }

@@ -297,9 +297,7 @@ Field Pipeline::field_of(Slot slot) const {
 bool Pipeline::has_one_dictionary(Slot slot) const {
   auto const& known = columns_.slots[slot];
   if (known.field.type.id != TypeId::dictionary || !known.source) return false;
-  auto const& table = columns_.sources[*known.source].table;
-  std::vector<ArrayView> arrays;
-  for (std::size_t b = 0; b < table.num_batches(); ++b) arrays.push_back(table.batch(b).columns[known.column]);
+  auto const arrays = column_arrays(columns_.sources[*known.source].table, known.column);
   auto const* const dictionary = one_ascending_dictionary(arrays);
   return dictionary != nullptr && dictionary->length <= std::numeric_limits<std::int32_t>::max();
 }
