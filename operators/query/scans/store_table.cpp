@@ -16,6 +16,7 @@
 #include "core/buffer.hpp"
 #include "core/numbers/wide_integer.hpp"
 #include "core/parallel_blocks.hpp"
+#include "core/task_threads.hpp"
 #include "core/type_rows.hpp"
 #include "garuda/stored_table.hpp"
 #include "keys/codes/key_column.hpp"
@@ -169,7 +170,7 @@ Result<std::optional<StoredColumn>> stored_column(TableView table, std::size_t c
   return std::nullopt;
 }
 
-/// What the batches of a stored table refer to.
+/// The memory that the batches of a stored table refer to.
 struct Kept {
   std::vector<std::optional<StoredColumn>> columns;
   std::vector<std::shared_ptr<void const>> batches;  ///< whatever owns the columns that stay as they are
@@ -213,8 +214,7 @@ Result<StoredTable> store_columns(TableView table, Control const& control) {
 Result<StoredTable> store(TableView table, StoreOptions const& options) {
   GARUDA_TRY(check_threads(options.threads));
   if (table.resident() != nullptr) return fail(ErrorCode::usage, "a table on a device is not stored: download it");
-  oneapi::tbb::task_arena arena(arena_threads(options.threads));
-  return arena.execute([&]() -> Result<StoredTable> {
+  return on_threads(options.threads, [&]() -> Result<StoredTable> {
     try {
       return store_columns(table, options.control);
     } catch (std::bad_alloc const&) {
