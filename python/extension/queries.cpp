@@ -446,6 +446,7 @@ void bind_queries(nb::module_& module) {
   module.def(
       "read_stored",
       [](HeldEngine const& engine, HeldTable const& table, std::vector<std::string> columns) {
+        for (auto const& name : columns) require_column(table.rows->view(), name);
         return run_query(StoredQuery{engine.engine, table, std::move(columns)}, nb::none());
       },
       nb::arg("engine"), nb::arg("table"), nb::arg("columns"));

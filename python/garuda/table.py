@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Generic, Iterator, Mapping, Optional, Typ
 from . import _core, _values
 from ._arguments import Names, optional_names, whole_number, wrong
 from ._progress import ProgressOption, reporting
-from .errors import ColumnNotFoundError, InvalidInputError
+from .errors import InvalidInputError
 from .plans import Plan, Stats
 
 if TYPE_CHECKING:
@@ -309,9 +309,6 @@ class StoredTable(_Columns[_core.Table]):
     def read(self, columns: Optional[Names] = None) -> Table:
         """The rows as they were before they were stored; `columns`: those that are wanted. Raises ColumnNotFoundError."""
         wanted = optional_names("columns", columns)
-        for name in wanted or ():
-            if name not in self.column_names:
-                raise ColumnNotFoundError(f"unknown column: {name}")
         return Table(_core.read_stored(self._engine._open(), self._held, self.column_names if wanted is None else wanted))
 
     def _garuda_read(self, columns: Optional[list[str]]) -> Table:
