@@ -156,7 +156,7 @@ bool to_integers(void const* floats, std::size_t count, std::int64_t* integers) 
   return others == 0;
 }
 
-/// What an integer gains when it becomes the float64 next to it. That of a positive one is found by its negative: there
+/// The gain of an integer that becomes the float64 next to it. That of a positive one is found by its negative: there
 /// the furthest float64, -2^63, is an integer of 64 bits, too.
 inline std::int64_t rounding_of(std::int64_t value) noexcept {
   auto const negative = value > 0 ? -value : value;
