@@ -14,6 +14,7 @@
 #include "core/numbers/integer_types.hpp"
 #include "core/type_rows.hpp"
 #include "core/variable_value.hpp"
+#include "expr/kernels/narrow_kernels.hpp"
 
 namespace garuda::expr {
 namespace {
@@ -24,8 +25,9 @@ auto loader(std::byte const* values) {
 }
 
 /// Calls body(value_at), where value_at(p) is the value at position `p` of the buffers of `array` as vectors have it.
+/// `is_narrow`: decimals of 32 and 64 bits are int64.
 template <class Body>
-void with_values(ArrayView const& array, DataType const& type, Body const& body) {
+void with_values(ArrayView const& array, DataType const& type, bool is_narrow, Body const& body) {
   auto const* const values = static_cast<std::byte const*>(array.values);
   auto const& row = type_row(type.id);
   switch (row.family) {
@@ -38,6 +40,9 @@ void with_values(ArrayView const& array, DataType const& type, Body const& body)
       if (row.width == 2) return body([=](std::int64_t at) { return half_value(load<std::uint16_t>(values, at)); });
       return row.width == 4 ? body(loader<float, float>(values)) : body(loader<double, double>(values));
     case TypeFamily::decimal:
+      if (is_narrow)
+        return row.width == 8 ? body(loader<std::int64_t, std::int64_t>(values))
+                              : body(loader<std::int64_t, std::int32_t>(values));
       if (row.width == 16) return body(loader<Int128, Int128>(values));
       return row.width == 8 ? body(loader<Int128, std::int64_t>(values)) : body(loader<Int128, std::int32_t>(values));
     case TypeFamily::bytes:
@@ -60,12 +65,19 @@ void widen(std::byte const* from, std::size_t count, To* to) {
   for (std::size_t i = 0; i < count; ++i) to[i] = load<From>(from, static_cast<std::int64_t>(i));
 }
 
-/// Copies rows [row, row + count) of integers that are narrower than vectors have them; false: these are no such ones.
-bool widen_rows(ArrayView const& array, DataType const& type, std::int64_t row, std::size_t count, void* to) {
+/// Copies rows [row, row + count) of integers that are narrower than vectors have them, or of decimals of 32 bits as
+/// int64; false: these are no such ones.
+bool widen_rows(ArrayView const& array, DataType const& type, bool is_narrow, std::int64_t row, std::size_t count,
+                void* to) {
   auto const& type_of = type_row(type.id);
-  bool const is_narrow = type_of.family == TypeFamily::integer && type_of.width < 4;
-  if (!is_narrow) return false;
+  bool const is_small = type_of.family == TypeFamily::integer && type_of.width < 4;
+  bool const is_decimal = is_narrow && type_of.width == 4;
+  if (!is_small && !is_decimal) return false;
   auto const* const from = static_cast<std::byte const*>(array.values) + (array.offset + row) * type_of.width;
+  if (is_decimal) {
+    widen<std::int64_t, std::int32_t>(from, count, static_cast<std::int64_t*>(to));
+    return true;
+  }
   visit_integers(type_of.width, type_of.is_signed, [&]<class Stored>(Stored*) {
     using Word = std::conditional_t<std::is_signed_v<Stored>, std::int32_t, std::uint32_t>;
     if constexpr (sizeof(Stored) < sizeof(Word)) widen<Word, Stored>(from, count, static_cast<Word*>(to));
@@ -119,21 +131,40 @@ std::size_t ColumnReader::batch_of(std::uint64_t row) {
 }
 
 bool ColumnReader::is_as_vectors(ArrayView const& array) const noexcept {
-  return positions_.empty() && is_stored_as_kind(type_) &&
-         reinterpret_cast<std::uintptr_t>(array.values) % value_bytes(kind_) == 0;
+  bool const is_side_by_side = is_narrow_ ? type_row(type_.id).width == 8 : is_stored_as_kind(type_);
+  return positions_.empty() && is_side_by_side && reinterpret_cast<std::uintptr_t>(array.values) % vector_bytes() == 0;
+}
+
+/// Bytes of a value of the vectors that are read.
+std::size_t ColumnReader::vector_bytes() const noexcept {
+  return is_narrow_ ? sizeof(std::int64_t) : value_bytes(kind_);
+}
+
+void ColumnReader::allow_narrow() {
+  if (kind_ != Kind::int128) return;
+  is_narrow_ = type_row(type_.id).width <= 8;
+  if (!is_narrow_) narrow_.resize(kVectorRows);
+}
+
+/// Makes a wide vector narrow, where its values are.
+void ColumnReader::narrow(Vector& vector, std::size_t count) {
+  if (narrow_.empty() || !narrow_kernels().narrow(vector.as<Int128>(), count, narrow_.data())) return;
+  vector.values = narrow_.data();
+  vector.is_narrow = true;
 }
 
 Vector ColumnReader::read(std::uint64_t begin, std::size_t count) {
   GARUDA_EXPECTS(count <= kVectorRows && begin + count <= first_rows_.back());
-  Vector result{kind_, false, values_.data(), nullptr};
+  Vector result{kind_, false, values_.data(), nullptr, is_narrow_};
   if (count == 0) return result;
   auto batch = batch_of(begin);
   auto row = begin - first_rows_[batch];
   auto const& first = table_.batch(batch).columns[column_];
   if (row + count <= static_cast<std::uint64_t>(first.length) && is_as_vectors(first)) {
-    result.values = static_cast<std::byte const*>(first.values) +
-                    (first.offset + static_cast<std::int64_t>(row)) * value_bytes(kind_);
+    result.values =
+        static_cast<std::byte const*>(first.values) + (first.offset + static_cast<std::int64_t>(row)) * vector_bytes();
     if (read_valid(first, static_cast<std::int64_t>(row), 0, count)) result.valid = valid_.data();
+    narrow(result, count);
     return result;
   }
   for (std::size_t done = 0; done < count; ++batch, row = 0) {
@@ -145,16 +176,17 @@ Vector ColumnReader::read(std::uint64_t begin, std::size_t count) {
     if (has_nulls) result.valid = valid_.data();
     if (!has_nulls && result.valid != nullptr)
       std::fill_n(valid_.begin() + static_cast<std::ptrdiff_t>(done), part, std::uint8_t{1});
-    auto* const to = reinterpret_cast<std::byte*>(values_.data()) + done * value_bytes(kind_);
-    if (!positions_.empty() || !widen_rows(array, type_, static_cast<std::int64_t>(row), part, to))
+    auto* const to = reinterpret_cast<std::byte*>(values_.data()) + done * vector_bytes();
+    if (!positions_.empty() || !widen_rows(array, type_, is_narrow_, static_cast<std::int64_t>(row), part, to))
       read_part(array, done, part, [row](std::size_t i) { return static_cast<std::int64_t>(row + i); });
     done += part;
   }
+  narrow(result, count);
   return result;
 }
 
 Vector ColumnReader::read(std::uint64_t begin, std::span<std::uint16_t const> rows) {
-  Vector result{kind_, false, values_.data(), nullptr};
+  Vector result{kind_, false, values_.data(), nullptr, is_narrow_};
   if (rows.empty()) return result;
   auto const batch = batch_of(begin);
   auto const& array = table_.batch(batch).columns[column_];
@@ -167,6 +199,7 @@ Vector ColumnReader::read(std::uint64_t begin, std::span<std::uint16_t const> ro
     result.valid = valid_.data();
   }
   read_part(array, 0, rows.size(), row_at);
+  narrow(result, rows.size());
   return result;
 }
 
@@ -194,7 +227,7 @@ void ColumnReader::read_part(ArrayView const& array, std::size_t first, std::siz
   if (has_dictionary && !has_nulls && table_.schema()[column_].type.index == TypeId::int32) {
     // The usual form of codes, without a loop of its own for positions.
     auto const* const indices = static_cast<std::byte const*>(array.values);
-    with_values(values, type_, [&]<class ValueAt>(ValueAt const& value_at) {
+    with_values(values, type_, is_narrow_, [&]<class ValueAt>(ValueAt const& value_at) {
       auto* const to = reinterpret_cast<decltype(value_at(0))*>(values_.data()) + first;
       auto const value = [value_at, position = at, indices, offset = values.offset](std::size_t i) {
         return value_at(offset + static_cast<std::int64_t>(load<std::int32_t>(indices, position(i))));
@@ -209,7 +242,7 @@ void ColumnReader::read_part(ArrayView const& array, std::size_t first, std::siz
       for (std::size_t i = 0; i < count; ++i)
         positions_[i] = values.offset + static_cast<std::int64_t>(load<Index>(indices, at(i)));
     });
-  with_values(values, type_, [&]<class ValueAt>(ValueAt const& value_at) {
+  with_values(values, type_, is_narrow_, [&]<class ValueAt>(ValueAt const& value_at) {
     using Value = decltype(value_at(0));
     auto* const to = reinterpret_cast<Value*>(values_.data()) + first;
     if (has_dictionary)
@@ -283,7 +316,7 @@ void* ColumnWriter::room(std::size_t count) {
 }
 
 Result<void> ColumnWriter::append(Vector const& vector, std::size_t count) {
-  bool const is_copy = is_stored_as_kind(type_) && !vector.is_constant;
+  bool const is_copy = is_stored_as_kind(type_) && !vector.is_constant && !vector.is_narrow;
   if (!is_copy) return append_rows(vector, count, [](std::size_t i) { return i; });
   append_valid(vector, count, [](std::size_t i) { return i; });
   auto const width = value_bytes(kind_);
@@ -385,9 +418,15 @@ void ColumnWriter::append_values(Vector const& vector, std::size_t count, Row co
     } else if constexpr (std::is_same_v<Value, std::uint8_t>) {
       append_bits(values_, length_, count, [&](std::size_t i) { return from[row(i)] != 0; });
     } else if constexpr (std::is_same_v<Value, Int128>) {
-      stored_as.width == 4   ? put(std::int32_t{}, value_of)
-      : stored_as.width == 8 ? put(std::int64_t{}, value_of)
-                             : put(Int128{}, value_of);
+      auto const put_as = [&](auto const& stored_value) {
+        stored_as.width == 4   ? put(std::int32_t{}, stored_value)
+        : stored_as.width == 8 ? put(std::int64_t{}, stored_value)
+                               : put(Int128{}, stored_value);
+      };
+      if (vector.is_narrow)
+        put_as([narrow = vector.as<std::int64_t>()](std::size_t i) { return narrow[i]; });
+      else
+        put_as(value_of);
     } else if constexpr (std::is_same_v<Value, float>) {
       stored_as.width == 2 ? put(std::uint16_t{}, [&](std::size_t i) { return half_bits(from[i]); })
                            : put(float{}, value_of);

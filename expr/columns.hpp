@@ -27,6 +27,9 @@ class ColumnReader {
   /// The type of the values that are read: a dictionary's values have theirs.
   DataType const& type() const noexcept { return type_; }
 
+  /// Has decimals read as narrow vectors from now on, where 64 bits hold the values of a block.
+  void allow_narrow();
+
   /// Rows [begin, begin + count) of the table. The vector stays until the next read; it refers to the column itself
   /// where the column holds values as vectors do. NaNs of float16 become the canonical one. Values of null rows may be
   /// read, and mean nothing. Requires: begin + count <= num_rows of the table, count <= kVectorRows.
@@ -40,6 +43,8 @@ class ColumnReader {
 
   std::size_t batch_of(std::uint64_t row);
   bool is_as_vectors(ArrayView const& array) const noexcept;
+  std::size_t vector_bytes() const noexcept;
+  void narrow(Vector& vector, std::size_t count);
   template <class RowAt>
   void read_part(ArrayView const& array, std::size_t first, std::size_t count, RowAt const& row_at);
   bool read_valid(ArrayView const& array, std::int64_t row, std::size_t first, std::size_t count);
@@ -50,6 +55,8 @@ class ColumnReader {
   Kind kind_;
   std::vector<std::uint64_t> first_rows_;  // of each batch, then the number of rows
   std::size_t batch_ = 0;                  // that the last block began in
+  bool is_narrow_ = false;                 // the column has decimals of 32 or 64 bits, which are read as int64
+  std::vector<std::int64_t> narrow_;       // kVectorRows values, where it has others that may be read so
   std::vector<Int128> values_;             // kVectorRows values
   std::vector<std::uint8_t> valid_;        // kVectorRows bytes
   std::vector<std::int64_t> positions_;    // kVectorRows positions in a dictionary, where there is one

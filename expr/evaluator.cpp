@@ -9,6 +9,7 @@
 #include "expr/comparators.hpp"
 #include "expr/functions/function_rows.hpp"
 #include "expr/functions/step_functions.hpp"
+#include "expr/kernels/narrow_kernels.hpp"
 
 namespace garuda::expr {
 namespace {
@@ -41,6 +42,30 @@ std::uint8_t const* valid_of_all(StepFrame const& frame, MaskKernels const& kern
   return valid;
 }
 
+/// Whether a step compares decimals of different scales.
+bool is_scaled(StepFrame const& frame) {
+  return frame.step.operands == Kind::int128 && frame.detail->operands[0].scale != frame.detail->operands[1].scale;
+}
+
+/// Whether a step computes with narrow operands, as long as what it makes of them is narrow.
+bool takes_narrow(StepFrame const& frame) {
+  if (frame.step.function == Function::compare) return !is_scaled(frame);
+  auto const function = frame.step.function;
+  return function == Function::add || function == Function::subtract || function == Function::multiply;
+}
+
+/// Compares narrow values with others, or with a constant that may be beyond 64 bits.
+void compare_narrow(Vector const& a, Comparator comparator, Vector const& b, StepFrame const& frame,
+                    MaskKernels const& kernels) {
+  if (!b.is_constant)
+    return kernels.compare(Kind::int64, comparator, a.values, b.values, false, frame.count, frame.values);
+  auto const wide = *b.as<Int128>();
+  auto const one = static_cast<std::int64_t>(wide);
+  if (one == wide) return kernels.compare(Kind::int64, comparator, a.values, &one, true, frame.count, frame.values);
+  with_comparator(comparator,
+                  [&](auto const& holds) { std::memset(frame.values, holds(Int128{0}, wide) ? 1 : 0, frame.count); });
+}
+
 void compare(StepFrame const& frame, MaskKernels const& kernels, Vector& result) {
   auto const* a = &frame.operand(0);
   auto const* b = &frame.operand(1);
@@ -49,10 +74,10 @@ void compare(StepFrame const& frame, MaskKernels const& kernels, Vector& result)
     std::swap(a, b);
     comparator = mirrored(comparator);
   }
-  bool const is_scaled =
-      frame.step.operands == Kind::int128 && frame.detail->operands[0].scale != frame.detail->operands[1].scale;
-  if (is_scaled)
+  if (is_scaled(frame))
     compare_decimals(frame);
+  else if (a->is_narrow)
+    compare_narrow(*a, comparator, *b, frame, kernels);
   else
     kernels.compare(frame.step.operands, comparator, a->values, b->values, b->is_constant, frame.count, frame.values);
   if (!frame.step.null_is_false) {
@@ -202,6 +227,33 @@ void run_plain(StepFrame const& frame) {
   function < Function::extract ? compute_text(frame) : compute_times(frame);
 }
 
+/// Copies of a step's narrow operands as wide ones, in place of them while it lives.
+class WideOperands {
+ public:
+  /// `memory`: of each operand's copy, which is made where it is needed.
+  WideOperands(StepFrame& frame, std::array<std::vector<Int128>, 3>& memory) : frame_(frame), from_(frame.from) {
+    bool are_narrow = frame.step.function == Function::compare && takes_narrow(frame);
+    for (std::size_t o = 0; o < frame.operands; ++o)
+      are_narrow = are_narrow && (frame.operand(o).is_narrow || frame.operand(o).is_constant);
+    for (std::size_t o = 0; o < frame.operands && !are_narrow; ++o) {
+      auto const& operand = frame.operand(o);
+      if (!operand.is_narrow) continue;
+      memory[o].resize(kVectorRows);
+      narrow_kernels().widen(operand.as<std::int64_t>(), frame.count, memory[o].data());
+      wide_[o] = {operand.kind, false, memory[o].data(), operand.valid};
+      frame.from[o] = &wide_[o];
+    }
+  }
+  WideOperands(WideOperands const&) = delete;
+  WideOperands& operator=(WideOperands const&) = delete;
+  ~WideOperands() { frame_.from = from_; }
+
+ private:
+  StepFrame& frame_;
+  std::array<Vector const*, 3> from_;
+  std::array<Vector, 3> wide_;
+};
+
 }  // namespace
 
 Evaluator::Evaluator(Program const& program) : program_(program), kernels_(mask_kernels()) {
@@ -229,12 +281,21 @@ Evaluator::Evaluator(Program const& program) : program_(program), kernels_(mask_
     if (step.guard != kNoRegister) frame.guard = &registers_[step.guard];
     frame.valid = memory;
     frame.values = memory + kVectorRows;
+    frame.narrow = reinterpret_cast<std::int64_t*>(frame.values);
     frame.failed = failed_.data();
     memory = frame.values + kVectorRows * width_of(step.result);
   }
 }
 
 Evaluator::~Evaluator() = default;
+
+bool Evaluator::takes_narrow(std::size_t input) const {
+  if (program_.inputs[input] != Kind::int128 || program_.result == input) return false;
+  return std::ranges::all_of(frames_, [&](StepFrame const& frame) {
+    auto const* const end = frame.step.from.data() + frame.operands;
+    return std::find(frame.step.from.data(), end, input) == end || expr::takes_narrow(frame);
+  });
+}
 
 Result<void> Evaluator::run_steps(std::size_t count) {
   GARUDA_EXPECTS(count <= kVectorRows);
@@ -247,6 +308,14 @@ Result<void> Evaluator::run_steps(std::size_t count) {
     frame.count = is_constant ? 1 : count;
     *result = {frame.step.result, is_constant, frame.values, nullptr};
     auto const effect = function_row(frame.step.function).effect;
+    if (frame.step.operands == Kind::int128 && compute_narrow_decimals(frame)) {
+      result->values = frame.narrow;
+      result->is_narrow = true;
+      result->valid = valid_of_all(frame, kernels_);
+      ++result;
+      continue;
+    }
+    WideOperands const wide(frame, wide_);
     if (effect == RowEffect::own) {
       run_own(frame, kernels_, *result);
     } else {

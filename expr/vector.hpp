@@ -59,6 +59,7 @@ struct Vector {
   bool is_constant = false;             ///< The vector has one value, which stands for all rows.
   void const* values = nullptr;         ///< The values lie side by side, as with_kind() has them.
   std::uint8_t const* valid = nullptr;  ///< A byte a value is 1 where there is one, else 0; nullptr: none is null.
+  bool is_narrow = false;               ///< The values of Kind::int128 lie there as std::int64_t; no constant does.
 
   template <class T>
   T const* as() const noexcept {

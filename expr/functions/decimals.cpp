@@ -1,9 +1,13 @@
 // Arithmetic, rounding and comparison of decimals.
 #include <algorithm>
+#include <bit>
+#include <optional>
+#include <utility>
 
 #include "expr/comparators.hpp"
 #include "expr/functions/step_functions.hpp"
 #include "expr/functions/wide_decimal.hpp"
+#include "expr/kernels/narrow_kernels.hpp"
 
 namespace garuda::expr {
 namespace {
@@ -92,6 +96,55 @@ Outcome divide_whole(Function function, Int128 a, Int128 b, DecimalScales const&
   return settled(is_quotient ? dividend : rest, is_quotient ? 0 : scales.finer(), scales, to);
 }
 
+/// An operand whose values 64 bits hold.
+struct NarrowOperand {
+  std::int64_t const* values = nullptr;  ///< nullptr: `one` stands for all rows
+  std::int64_t one = 0;
+  UInt128 most = 0;  ///< a power of two that no value is beyond
+
+  NarrowOperand(std::int64_t const* vector, std::int64_t constant, std::uint64_t used_bits)
+      : values(vector), one(constant), most(UInt128{1} << std::bit_width(used_bits)) {}
+};
+
+/// nullopt: the vector's values are wide.
+std::optional<NarrowOperand> narrow_operand(Vector const& vector, std::size_t count, NarrowKernels const& kernels) {
+  if (vector.is_narrow) {
+    auto const* const values = vector.as<std::int64_t>();
+    return NarrowOperand(values, 0, kernels.used_bits(values, count));
+  }
+  auto const one = static_cast<std::int64_t>(vector.is_constant ? *vector.as<Int128>() : 0);
+  if (!vector.is_constant || one != *vector.as<Int128>()) return std::nullopt;
+  return NarrowOperand(nullptr, one, kernels.used_bits(&one, 1));
+}
+
+/// Sums of values times factors, or of a value times a factor and a constant. False: some may leave 64 bits.
+bool add_narrow(StepFrame const& frame, NarrowOperand const& a, std::int64_t a_factor, NarrowOperand const& b,
+                std::int64_t b_factor, NarrowKernels const& kernels) {
+  constexpr auto kMost = UInt128{1} << 63;
+  auto const magnitude = [](std::int64_t factor) { return magnitude_of(factor); };
+  if (a.most * magnitude(a_factor) + b.most * magnitude(b_factor) >= kMost) return false;
+  if (a.values == nullptr)
+    kernels.linear(b.values, b_factor, a.one * a_factor, frame.count, frame.narrow);
+  else if (b.values == nullptr)
+    kernels.linear(a.values, a_factor, b.one * b_factor, frame.count, frame.narrow);
+  else
+    kernels.add(a.values, a_factor, b.values, b_factor, frame.count, frame.narrow);
+  return true;
+}
+
+bool multiply_narrow(StepFrame const& frame, NarrowOperand const& a, NarrowOperand const& b,
+                     NarrowKernels const& kernels) {
+  constexpr auto kMost = UInt128{1} << 63;
+  if (a.most * b.most >= kMost) return false;
+  if (a.values == nullptr)
+    kernels.linear(b.values, a.one, 0, frame.count, frame.narrow);
+  else if (b.values == nullptr)
+    kernels.linear(a.values, b.one, 0, frame.count, frame.narrow);
+  else
+    kernels.multiply(a.values, b.values, frame.count, frame.narrow);
+  return true;
+}
+
 /// Calls body(i, a, b) for the values of two operands, and notes its Outcome.
 template <class Body>
 void for_decimals(StepFrame const& frame, Body const& body) {
@@ -129,20 +182,28 @@ bool are_narrow(Int128 a, Int128 b) noexcept {
   return static_cast<std::int64_t>(a) == a && static_cast<std::int64_t>(b) == b;
 }
 
-/// Sums of values of 64 bits, in the scale of the result, go without 256 bits: neither product is beyond 2^123.
-void add_decimals(StepFrame const& frame, DecimalScales const& scales, bool subtracts) {
+/// The factors by which operands of a sum come to the scale of its result, with their signs; nullopt: one of them is
+/// rounded, or its factor is beyond 64 bits.
+std::optional<std::pair<std::int64_t, std::int64_t>> sum_factors(DecimalScales const& scales, bool subtracts) {
   constexpr std::int32_t kNarrowPower = 18;
   auto const first_power = scales.result - scales.first;
   auto const second_power = scales.result - scales.second;
-  bool const is_simple =
-      std::min(first_power, second_power) >= 0 && std::max(first_power, second_power) <= kNarrowPower;
-  auto const first = static_cast<std::int64_t>(power_of_ten(is_simple ? first_power : 0));
-  auto const second = static_cast<std::int64_t>(power_of_ten(is_simple ? second_power : 0)) * (subtracts ? -1 : 1);
-  if (is_simple && computed_narrow(frame, scales, [=](std::int64_t a, std::int64_t b) {
+  if (std::min(first_power, second_power) < 0 || std::max(first_power, second_power) > kNarrowPower)
+    return std::nullopt;
+  return std::pair(static_cast<std::int64_t>(power_of_ten(first_power)),
+                   static_cast<std::int64_t>(power_of_ten(second_power)) * (subtracts ? -1 : 1));
+}
+
+/// Sums of values of 64 bits, in the scale of the result, go without 256 bits: neither product is beyond 2^123.
+void add_decimals(StepFrame const& frame, DecimalScales const& scales, bool subtracts) {
+  auto const factors = sum_factors(scales, subtracts);
+  bool const is_simple = factors.has_value();
+  auto const [first, second] = factors.value_or(std::pair(std::int64_t{0}, std::int64_t{0}));
+  if (is_simple && computed_narrow(frame, scales, [first = first, second = second](std::int64_t a, std::int64_t b) {
         return Int128{a} * first + Int128{b} * second;
       }))
     return;
-  for_decimals(frame, [&](Int128 a, Int128 b, Int128& to) {
+  for_decimals(frame, [&, first = first, second = second](Int128 a, Int128 b, Int128& to) {
     if (is_simple && are_narrow(a, b)) {
       to = Int128{static_cast<std::int64_t>(a)} * first + Int128{static_cast<std::int64_t>(b)} * second;
       if (has_digits(to, scales.beyond)) return Outcome::fine;
@@ -180,6 +241,30 @@ Outcome round_decimal(Function function, std::int64_t digits, Int128 value, Deci
 }
 
 }  // namespace
+
+bool compute_narrow_decimals(StepFrame const& frame) {
+  auto const function = frame.step.function;
+  bool const is_product = function == Function::multiply;
+  bool const is_sum = function == Function::add || function == Function::subtract;
+  bool const is_wide = !frame.operand(0).is_narrow && !frame.operand(frame.operands - 1).is_narrow;
+  if ((!is_product && !is_sum) || is_wide) return false;
+  DecimalScales const scales(*frame.detail);
+  auto const& kernels = narrow_kernels();
+  auto const a = narrow_operand(frame.operand(0), frame.count, kernels);
+  auto const b = narrow_operand(frame.operand(1), frame.count, kernels);
+  if (!a || !b) return false;
+  if (is_product) {
+    bool const is_exact = scales.result == scales.first + scales.second;
+    if (!is_exact || !multiply_narrow(frame, *a, *b, kernels)) return false;
+  } else {
+    auto const factors = sum_factors(scales, function == Function::subtract);
+    if (!factors || !add_narrow(frame, *a, factors->first, *b, factors->second, kernels)) return false;
+  }
+  auto const most = UInt128{1} << std::bit_width(kernels.used_bits(frame.narrow, frame.count));
+  if (most >= scales.beyond) return false;
+  std::fill_n(frame.failed, frame.count, std::uint8_t{0});
+  return true;
+}
 
 void compute_decimals(StepFrame const& frame) {
   DecimalScales const scales(*frame.detail);

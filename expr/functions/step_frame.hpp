@@ -25,6 +25,7 @@ struct StepFrame {
   std::array<Vector const*, 3> from{};
   Vector const* guard = nullptr;  ///< rows that ask for the value; nullptr: all
   std::uint8_t* values = nullptr;
+  std::int64_t* narrow = nullptr;  ///< memory of the step's own, for results of Kind::int128 that 64 bits hold
   std::uint8_t* valid = nullptr;   ///< memory that the result's validity may take
   std::uint8_t* failed = nullptr;  ///< by row: the step has no value
   std::size_t rows = 0;            ///< of the block

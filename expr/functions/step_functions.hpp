@@ -9,9 +9,12 @@ namespace garuda::expr {
 
 /// Arithmetic and rounding of integers and floats. Sets `failed`.
 void compute_numbers(StepFrame const& frame);
-/// Arithmetic and rounding of decimals. Sets `failed`.
+/// Arithmetic and rounding of decimals. Requires: no operand is narrow. Sets `failed`.
 void compute_decimals(StepFrame const& frame);
-/// Comparisons of decimals, whose scales may differ.
+/// Sums and products of decimals into StepFrame::narrow, where 64 bits hold operands and results. False: they may not,
+/// and results mean nothing. Sets `failed`.
+bool compute_narrow_decimals(StepFrame const& frame);
+/// Comparisons of decimals, whose scales may differ. Requires: no operand is narrow.
 void compare_decimals(StepFrame const& frame);
 /// Casts between all types. Sets `failed`.
 void cast_values(StepFrame const& frame);

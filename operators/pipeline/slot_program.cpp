@@ -43,11 +43,12 @@ std::unique_ptr<expr::Evaluator> SlotProgram::take_evaluator() const {
 
 Result<SlotProgram::Run> SlotProgram::Run::create(SlotProgram const& program, Chunk const& chunk) {
   Run run(program, table_of(chunk, program.reads_));
+  run.evaluator_ = program.take_evaluator();
   for (std::size_t c = 0; c < program.reads_.size(); ++c) {
     GARUDA_TRY_ASSIGN(auto reader, expr::ColumnReader::create(run.table_.view(), c));
+    if (run.evaluator_->takes_narrow(c)) reader.allow_narrow();
     run.readers_.push_back(std::move(reader));
   }
-  run.evaluator_ = program.take_evaluator();
   return run;
 }
 

@@ -122,7 +122,8 @@ std::vector<std::optional<std::string>> cells_of(ColumnWriter& writer) {
   return cells;
 }
 
-TEST(Columns, AreWrittenAsTheyWereRead) {
+/// `narrow`: as narrow vectors where they may be.
+void expect_written_as_read(bool narrow) {
   std::uint32_t seed = 0;
   for (auto const& type : column_types()) {
     for (auto const& batches : std::vector<std::vector<std::size_t>>{
@@ -133,6 +134,7 @@ TEST(Columns, AreWrittenAsTheyWereRead) {
       for (std::size_t b = 0; b < batches.size(); ++b) parts.push_back(columns.make(type, batches[b], b % 3 != 1));
       auto const table = reference::make_table("c", parts);
       auto reader = testing::value_of(ColumnReader::create(table.view(), 0));
+      if (narrow) reader.allow_narrow();
       ColumnWriter writer(reader.type());
       auto const rows = static_cast<std::uint64_t>(table.num_rows());
       for (auto const block : {kVectorRows, std::size_t{1}, std::size_t{333}}) {
@@ -158,6 +160,33 @@ TEST(Columns, AreWrittenAsTheyWereRead) {
         ASSERT_EQ(cells_of(writer), chosen_cells);
       }
     }
+  }
+}
+
+TEST(Columns, AreWrittenAsTheyWereRead) { expect_written_as_read(false); }
+
+TEST(Columns, AreWrittenAsTheyWereReadInVectorsOfFewerBits) { expect_written_as_read(true); }
+
+TEST(Columns, DecimalsOfFewBitsAreReadSo) {
+  struct Case {
+    DataType type;
+    std::size_t width;
+    bool is_narrow;
+  };
+  for (auto const& [type, width, is_narrow] :
+       {Case{typed(TypeId::decimal32, 9, 2), 4, true}, Case{typed(TypeId::decimal64, 18, 2), 8, true},
+        Case{typed(TypeId::decimal128, 38, 2), 16, true}, Case{typed(TypeId::decimal128, 38, 3), 16, false}}) {
+    std::vector<std::byte> bytes(3 * width);
+    bytes[width] = std::byte{7};
+    if (!is_narrow) bytes[2 * width + 8] = std::byte{1};
+    auto const table = reference::make_table("d", {reference::make_column(type, bytes, std::vector<bool>(), 0)});
+    auto reader = testing::value_of(ColumnReader::create(table.view(), 0));
+    EXPECT_FALSE(reader.read(0, 3).is_narrow);
+    reader.allow_narrow();
+    auto const vector = reader.read(0, 3);
+    ASSERT_EQ(vector.is_narrow, is_narrow) << to_string(type);
+    if (is_narrow) EXPECT_EQ(vector.as<std::int64_t>()[1], 7);
+    if (!is_narrow) EXPECT_EQ(vector.as<Int128>()[1], Int128{7});
   }
 }
 

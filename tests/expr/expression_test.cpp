@@ -2,10 +2,14 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstring>
 #include <limits>
+#include <list>
+#include <optional>
 #include <random>
+#include <span>
 #include <vector>
 
 #include "core/numbers/wide_integer.hpp"
@@ -29,6 +33,8 @@ Cell cell_of(Vector const& vector, std::size_t i) {
       cell.text = vector.as<Value>()[at];
     else if constexpr (std::is_floating_point_v<Value>)
       cell.real = vector.as<Value>()[at];
+    else if (vector.is_narrow)
+      cell.integer = vector.as<std::int64_t>()[at];
     else
       cell.integer = vector.as<Value>()[at];
   });
@@ -40,6 +46,28 @@ bool are_same(Cell const& a, Cell const& b) {
   if (std::isnan(a.real) || std::isnan(b.real)) return std::isnan(a.real) && std::isnan(b.real);
   return a.integer == b.integer && a.text == b.text && a.real == b.real && std::signbit(a.real) == std::signbit(b.real);
 }
+
+/// The inputs of an evaluator, those as narrow vectors that may be and whose values are.
+class NarrowInputs {
+ public:
+  NarrowInputs(std::span<Vector const> inputs, std::size_t count, Evaluator& evaluator) {
+    for (std::size_t c = 0; c < inputs.size(); ++c) {
+      auto& input = evaluator.inputs()[c] = inputs[c];
+      if (!evaluator.takes_narrow(c) || input.is_constant) continue;
+      auto const* const wide = input.as<Int128>();
+      if (!std::all_of(wide, wide + count, [](Int128 value) { return value == static_cast<std::int64_t>(value); }))
+        continue;
+      auto& values = values_.emplace_back(wide, wide + count);
+      input.values = values.data();
+      input.is_narrow = true;
+    }
+  }
+
+  std::size_t size() const noexcept { return values_.size(); }
+
+ private:
+  std::list<std::vector<std::int64_t>> values_;
+};
 
 std::string shown(Cell const& cell) {
   if (cell.is_null) return "null";
@@ -78,6 +106,8 @@ TEST(Expression, RandomTreesGiveWhatAnInterpreterOfRowsGives) {
     ASSERT_TRUE(program) << program.error().describe();
     Evaluator evaluator(*program);
     std::ranges::copy(inputs, evaluator.inputs().begin());
+    std::optional<NarrowInputs> narrow;
+    if (seed % 3 != 0) narrow.emplace(inputs, count, evaluator);
     bool const has_place = type.id != TypeId::boolean && seed % 2 == 0;
     std::vector<Int128> place(count);  // as the widest kind has to be aligned
     auto const result = evaluator.run(count, has_place ? place.data() : nullptr);
@@ -92,13 +122,78 @@ TEST(Expression, RandomTreesGiveWhatAnInterpreterOfRowsGives) {
     auto const condition = compile(expression, types, Nulls::false_);
     ASSERT_TRUE(condition);
     Evaluator filter(*condition);
-    std::ranges::copy(inputs, filter.inputs().begin());
+    NarrowInputs const narrow_of_filter(inputs, count, filter);
     auto const* const mask = filter.mask(count);
     for (std::size_t i = 0; i < count; ++i)
       ASSERT_EQ(mask[i] != 0, !wanted[i].is_null && wanted[i].integer != 0) << seed << ": " << to_string(expression);
   }
   EXPECT_GT(failures, trees_of_run / 30);
   EXPECT_LT(failures, trees_of_run / 3 * 2);
+}
+
+/// A sum, a difference or a product of decimals of any scales, or a column of decimals.
+Expression decimal_tree(std::vector<DataType> const& types, Trees& trees, int depth) {
+  if (depth == 0 || trees.below(4) == 0) {
+    auto const place = trees.below(types.size() + 1);
+    if (place < types.size()) return column(place, types[place], "c" + std::to_string(place));
+    return constant(Int128{trees.below(300)} - 150, reference::typed(TypeId::decimal128, 5, 2)).value();
+  }
+  auto const a = decimal_tree(types, trees, depth - 1);
+  auto const b = decimal_tree(types, trees, depth - 1);
+  auto const function = std::array{Function::add, Function::subtract, Function::multiply}[trees.below(3)];
+  auto result = a.type;
+  result.id = TypeId::decimal128;
+  result.precision = trees.below(3) == 0 ? 12 : 38;
+  result.scale = function == Function::multiply ? a.type.scale + b.type.scale : std::max(a.type.scale, b.type.scale);
+  if (trees.below(9) == 0) result.scale = std::max(result.scale - 1, 0);
+  result.scale = std::min(result.scale, result.precision);
+  auto const on_failure = trees.below(2) == 0 ? OnFailure::error : OnFailure::null;
+  return call(function, {a, b}, on_failure, result).value();
+}
+
+TEST(Expression, DecimalsOfFewerBitsGiveTheSame) {
+  std::size_t narrow_results = 0;
+  std::size_t failures = 0;
+  for (std::uint32_t seed = 0; seed < 4'000; ++seed) {
+    Trees trees(seed);
+    std::vector<DataType> types;
+    std::list<std::vector<Int128>> values;
+    std::list<std::vector<std::uint8_t>> valid;
+    std::vector<Vector> inputs;
+    auto const count = std::array<std::size_t, 3>{1, 30, kVectorRows}[trees.below(3)];
+    for (std::int32_t const scale : {0, 2, 2, 6}) {
+      types.push_back(reference::typed(TypeId::decimal128, 38, scale));
+      auto const bits = trees.below(63);
+      auto& of_column = values.emplace_back(count);
+      auto& has_value = valid.emplace_back(count, std::uint8_t{1});
+      for (std::size_t i = 0; i < count; ++i) {
+        of_column[i] = (Int128{trees.below(1U << 31)} << 31 | trees.below(1U << 31)) >> (62 - bits);
+        if (trees.below(2) == 0) of_column[i] = -of_column[i] - 1;
+        if (trees.below(7) == 0) has_value[i] = 0;
+      }
+      inputs.push_back({Kind::int128, false, of_column.data(), trees.below(2) == 0 ? has_value.data() : nullptr});
+    }
+    auto expression = decimal_tree(types, trees, 3);
+    if (trees.below(4) == 0) {
+      auto other = decimal_tree(types, trees, 1);
+      expression = compare(std::move(expression), static_cast<Comparator>(trees.below(6)), std::move(other)).value();
+    }
+    auto const program = compile(expression, types, Nulls::kept).value();
+    Evaluator wide(program);
+    std::ranges::copy(inputs, wide.inputs().begin());
+    auto const expected = wide.run(count);
+    Evaluator evaluator(program);
+    NarrowInputs const narrow(inputs, count, evaluator);
+    auto const found = evaluator.run(count);
+    ASSERT_EQ(found.has_value(), expected.has_value()) << seed << ": " << to_string(expression);
+    failures += found ? 0 : 1;
+    if (!found) continue;
+    narrow_results += found->is_narrow ? 1 : 0;
+    for (std::size_t i = 0; i < count; ++i)
+      ASSERT_TRUE(are_same(cell_of(*found, i), cell_of(*expected, i))) << seed << ": " << to_string(expression);
+  }
+  EXPECT_GT(narrow_results, 200U);
+  EXPECT_GT(failures, 100U);
 }
 
 TEST(Expression, AFailureNamesTheExpression) {
