@@ -237,16 +237,32 @@ class RowSelection {
     return static_cast<std::int64_t>(ids_[static_cast<std::size_t>(i)]);
   }
 
-  /// Writes where the runs of consecutive ids end, counted from `begin`, without a branch that depends on them.
+  /// Writes where the runs of consecutive ids end, counted from `begin`. Where ids come as they please, no branch
+  /// depends on them; within long runs several are looked at together.
   std::span<std::int32_t const> find_runs(std::int64_t begin, std::int64_t end,
                                           std::array<std::int32_t, kGatherBlockRows>& ends) const {
+    constexpr std::int32_t kAtOnce = 16;
     auto const* const ids = ids_.data() + begin;
     auto const count = static_cast<std::int32_t>(end - begin);
+    // In 64 bits: 2^32 - 1 is not followed by 0.
+    auto const gap = [ids](std::int32_t i) {
+      return static_cast<std::uint64_t>(ids[i]) - static_cast<std::uint64_t>(ids[i - 1]) - 1;
+    };
     std::size_t runs = 0;
-    for (std::int32_t i = 1; i < count; ++i) {
-      ends[runs] = i;
-      // In 64 bits: 2^32 - 1 is not followed by 0.
-      runs += static_cast<std::uint64_t>(ids[i]) - static_cast<std::uint64_t>(ids[i - 1]) != 1 ? 1 : 0;
+    bool is_long = true;
+    for (std::int32_t first = 1; first < count; first += kAtOnce) {
+      auto const last = std::min(first + kAtOnce, count);
+      if (is_long && last - first == kAtOnce) {
+        std::uint64_t gaps = 0;
+        for (std::int32_t i = 0; i < kAtOnce; ++i) gaps |= gap(first + i);
+        if (gaps == 0) continue;
+      }
+      auto const before = runs;
+      for (auto i = first; i < last; ++i) {
+        ends[runs] = i;
+        runs += gap(i) != 0 ? 1 : 0;
+      }
+      is_long = runs - before <= 2;
     }
     ends[runs] = count;
     return std::span(ends).first(runs + 1);
