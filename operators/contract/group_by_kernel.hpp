@@ -308,7 +308,7 @@ struct KeyedRows {
   std::uint64_t first = 0;  ///< of row 0: where it stands among all rows, whichever lane has them
   std::uint64_t count = 0;
   std::span<std::uint64_t const* const> words;  ///< the first tells nearly all keys apart; none: there are no keys
-  std::span<AggregateInput const> values;       ///< a request each
+  std::span<AggregateInput const> values;       ///< a request each; sums alone of int128 may come as int64
 };
 
 /// Groups of all lanes, brought together.

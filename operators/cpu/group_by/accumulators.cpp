@@ -124,10 +124,15 @@ void ColumnAccumulator::add_sum(Sum addend, std::uint32_t group) {
     carry(group, is_negative(addend) ? -1 : 1);
 }
 
-template <class T>
+/// Whether values of 64 bits are added to sums of 128.
+bool ColumnAccumulator::is_widened(contract::AggregateInput const& input) const noexcept {
+  return request_.kind == contract::ValueKind::int128 && input.kind == contract::ValueKind::int64 &&
+         (request_.states & contract::kSumState) != 0;
+}
+
+template <class T, class Sum>
 void ColumnAccumulator::add_values(contract::AggregateInput const& input, std::uint64_t first,
                                    std::span<std::uint32_t const> groups) {
-  using Sum = SumOf<T>;
   auto* const totals = sums<Sum>().data();
   for_values<T>(input, first, groups, [=, this](std::uint32_t group, T value) {
     auto const addend = static_cast<Sum>(value);
@@ -165,6 +170,10 @@ Int128 total_of(contract::AggregateInput const& input, RowsOfOne const& rows) {
     SumOf<T> total = 0;
     for_values_of_one<T>(input, rows, [&](T value) { total += static_cast<SumOf<T>>(value); });
     return total;
+  } else if (rows.have_short_sums) {
+    T total = 0;
+    for_values_of_one<T>(input, rows, [&](T value) { total += value; });
+    return total;
   } else {
     Int128 total = 0;
     for_values_of_one<T>(input, rows, [&](T value) { total += value; });
@@ -172,10 +181,20 @@ Int128 total_of(contract::AggregateInput const& input, RowsOfOne const& rows) {
   }
 }
 
-template <class T>
+bool ColumnAccumulator::have_short_sums(contract::AggregateInput const& input, std::uint64_t first,
+                                        std::uint64_t count) const {
+  constexpr std::uint64_t kMostRows = std::uint64_t{1} << 12;
+  constexpr std::int64_t kMost = std::int64_t{1} << 50;
+  bool const sums = (request_.states & contract::kSumState) != 0 && input.kind == contract::ValueKind::int64;
+  if (!sums || count == 0 || count > kMostRows) return false;
+  auto const* const values = run_values<std::int64_t>(input, {first, count});
+  auto const& kernels = integer_runs<std::int64_t>();
+  return kernels.least(values, count) >= -kMost && kernels.greatest(values, count) <= kMost;
+}
+
+template <class T, class Sum>
 void ColumnAccumulator::add_total(contract::AggregateInput const& input, RowsOfOne const& rows, std::uint32_t group) {
-  using Sum = SumOf<T>;
-  if constexpr (sizeof(T) <= 4) {
+  if constexpr (sizeof(T) < sizeof(Sum)) {
     add_sum(static_cast<Sum>(total_of<T>(input, rows)), group);
   } else if constexpr (sizeof(T) == 8) {
     auto const total = total_of<T>(input, rows);
@@ -242,9 +261,10 @@ void ColumnAccumulator::add_to_one(contract::AggregateInput const& input, RowsOf
     counts_[group] += count;
   }
   if (request_.kind == contract::ValueKind::none) return;
+  if (is_widened(input)) return add_total<std::int64_t, Int128>(input, rows, group);
   visit_kind(request_.kind, [&]<class T>(T*) {
     if constexpr (!std::is_floating_point_v<T>)
-      if ((request_.states & contract::kSumState) != 0) add_total<T>(input, rows, group);
+      if ((request_.states & contract::kSumState) != 0) add_total<T, SumOf<T>>(input, rows, group);
     if ((request_.states & (contract::kMinState | contract::kMaxState)) != 0)
       add_extremes_to_one<T>(input, rows, group);
   });
@@ -257,9 +277,10 @@ void ColumnAccumulator::add(contract::AggregateInput const& input, std::uint64_t
     for_valid_rows(input, first, groups, [=](std::uint64_t, std::uint32_t group) { ++counts[group]; });
   }
   if (request_.kind == contract::ValueKind::none) return;
+  if (is_widened(input)) return add_values<std::int64_t, Int128>(input, first, groups);
   visit_kind(request_.kind, [&]<class T>(T*) {
     if constexpr (!std::is_floating_point_v<T>)
-      if ((request_.states & contract::kSumState) != 0) add_values<T>(input, first, groups);
+      if ((request_.states & contract::kSumState) != 0) add_values<T, SumOf<T>>(input, first, groups);
     if ((request_.states & (contract::kMinState | contract::kMaxState)) != 0) add_extremes<T>(input, first, groups);
     if (auto& lists = std::get<OrderedStates<OrderedOf<T>>>(ordered_).lists)
       lists->template add<T>(input, first, groups);

@@ -220,11 +220,15 @@ class ColumnAccumulator {
   void clear();
 
   /// Adds the values of rows [first, first + groups.size()) of `input`: the i-th to groups[i]. `first`: a multiple of
-  /// 32 when there are nulls.
+  /// 32 when there are nulls. Values of int64 are added to sums of int128, too, of which no extremes are wanted.
   void add(contract::AggregateInput const& input, std::uint64_t first, std::span<std::uint32_t const> groups);
 
-  /// Adds the values of rows of `input` to one group. Requires: at most 2^31 rows, no lists.
+  /// Adds the values of rows of `input` to one group, likewise. Requires: at most 2^31 rows, no lists.
   void add_to_one(contract::AggregateInput const& input, RowsOfOne const& rows, std::uint32_t group);
+
+  /// Whether add_to_one() may be told that sums of the values of a few thousand rows, [first, first + count), are
+  /// short.
+  bool have_short_sums(contract::AggregateInput const& input, std::uint64_t first, std::uint64_t count) const;
 
   /// Adds the groups from_groups[i] of `from` to the groups to_groups[i]. Requires: lists are bounded.
   void merge(ColumnAccumulator const& from, std::span<std::uint32_t const> from_groups,
@@ -237,16 +241,17 @@ class ColumnAccumulator {
   contract::AggregateState states_of(std::span<std::uint32_t const> groups, Control const* control) const;
 
  private:
-  template <class T>
+  template <class T, class Sum>
   void add_values(contract::AggregateInput const& input, std::uint64_t first, std::span<std::uint32_t const> groups);
   template <class T>
   void add_extremes(contract::AggregateInput const& input, std::uint64_t first, std::span<std::uint32_t const> groups);
-  template <class T>
+  template <class T, class Sum>
   void add_total(contract::AggregateInput const& input, RowsOfOne const& rows, std::uint32_t group);
   template <class T>
   void add_extremes_to_one(contract::AggregateInput const& input, RowsOfOne const& rows, std::uint32_t group);
   template <class Sum>
   void add_sum(Sum addend, std::uint32_t group);
+  bool is_widened(contract::AggregateInput const& input) const noexcept;
   template <class Sum>
   StateArray<Sum>& sums() noexcept;
   /// Notes that a group's sum left its words.

@@ -54,6 +54,7 @@ struct RowsOfOne {
   std::uint64_t first = 0;
   std::uint64_t count = 0;
   std::uint16_t const* positions = nullptr;  ///< nullptr: all
+  bool have_short_sums = false;              ///< 64 bits hold the sums of any of the values, which are integers of 64
 };
 
 /// Calls body(row - rows.first) for the rows that have a value.

@@ -1,6 +1,7 @@
 #include "operators/cpu/group_by/growing_groups.hpp"
 
 #include <algorithm>
+#include <array>
 #include <iterator>
 #include <numeric>
 #include <optional>
@@ -184,20 +185,18 @@ class LaneGroups {
   /// Adds the rows of one group after those of another: a group's state stays in registers while a column is read.
   void add_by_group(contract::KeyedRows const& rows, std::uint64_t first, std::span<std::uint32_t const> found) {
     std::uint16_t positions[kStepRows];
-    std::uint32_t ends[kFewGroups + 1] = {};
-    if (size() > 1) {
-      for (auto const group : found) ++ends[group + 1];
-      for (std::size_t g = 0; g < size(); ++g) ends[g + 1] += ends[g];
-      // The end of the group before moves, row by row, to the group's own.
-      for (std::size_t i = 0; i < found.size(); ++i) positions[ends[found[i]]++] = static_cast<std::uint16_t>(i);
-    } else {
-      ends[0] = static_cast<std::uint32_t>(found.size());
-    }
-    for (std::uint32_t group = 0, begin = 0; group < size(); begin = ends[group++]) {
-      if (begin == ends[group]) continue;
-      RowsOfOne const own{first, ends[group] - begin, size() > 1 ? positions + begin : nullptr};
-      rows_[group] += own.count;
-      for (std::size_t c = 0; c < columns_.size(); ++c) add_to_one(rows.values[c], c, own, group);
+    std::array<std::uint32_t, kFewGroups> ends{static_cast<std::uint32_t>(found.size())};
+    if (size() > 1) ends = sort_by_group(found, positions);
+    for (std::uint32_t group = 0, begin = 0; group < size(); begin = ends[group++]) rows_[group] += ends[group] - begin;
+    // Column after column, whose values stay cached while all groups read them.
+    for (std::size_t c = 0; c < columns_.size(); ++c) {
+      auto const& input = rows.values[c];
+      bool const have_short_sums = size() > 1 && columns_[c].have_short_sums(input, first, found.size());
+      for (std::uint32_t group = 0, begin = 0; group < size(); begin = ends[group++]) {
+        if (begin == ends[group]) continue;
+        RowsOfOne const own{first, ends[group] - begin, size() > 1 ? positions + begin : nullptr, have_short_sums};
+        add_to_one(input, c, own, group);
+      }
     }
     for (std::size_t c = 0; c < columns_.size(); ++c) {
       if (!floats_[c]) continue;
@@ -207,6 +206,31 @@ class LaneGroups {
       else
         totals.add(rows.values[c], first, found, words.data(), FixedPointSums::kWords);
     }
+  }
+
+  /// Writes the places of rows in `found`, group by group, and returns where those of each group end. Rows of several
+  /// parts are counted side by side, as rows of one group often follow each other: a counter that was written has to be
+  /// waited for.
+  std::array<std::uint32_t, kFewGroups> sort_by_group(std::span<std::uint32_t const> found,
+                                                      std::uint16_t* positions) const {
+    constexpr std::size_t kParts = 4;
+    std::uint32_t next[kFewGroups][kParts] = {};
+    auto const of_part = found.size() / kParts;
+    auto const for_rows = [&](auto const& visit) {
+      for (std::size_t i = 0; i < of_part; ++i)
+        for (std::size_t part = 0; part < kParts; ++part) visit(part * of_part + i, part);
+      for (auto i = kParts * of_part; i < found.size(); ++i) visit(i, kParts - 1);
+    };
+    for_rows([&](std::size_t i, std::size_t part) { ++next[found[i]][part]; });
+    std::array<std::uint32_t, kFewGroups> ends{};
+    std::uint32_t end = 0;
+    for (std::size_t group = 0; group < size(); ++group) {
+      for (auto& begin : next[group]) begin = std::exchange(end, end + begin);
+      ends[group] = end;
+    }
+    for_rows(
+        [&](std::size_t i, std::size_t part) { positions[next[found[i]][part]++] = static_cast<std::uint16_t>(i); });
+    return ends;
   }
 
   static void merge_floats(FixedPointSums const& from, std::span<std::uint32_t const> group_of, FixedPointSums& into) {
