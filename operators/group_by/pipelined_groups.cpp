@@ -29,8 +29,8 @@ bool grows(resolve::ResolvedAggregate const& aggregate) noexcept {
 }
 
 /// A batch without the bitmaps of columns that have no null.
-std::vector<ArrayView> known_nulls(Batch const& batch) {
-  auto columns = batch.columns;
+std::vector<ArrayView> known_nulls(BatchView const& batch) {
+  std::vector<ArrayView> columns(batch.columns.begin(), batch.columns.end());
   for (auto& column : columns)
     if (column.validity != nullptr && count_nulls(column) == 0) column.validity = nullptr;
   return columns;
@@ -108,7 +108,10 @@ bool PipelinedGroups::wants_samples() const noexcept {
 
 Result<PipelinedGroups::Values> PipelinedGroups::read_values(TableView rows) const {
   Values values;
-  for (auto const& state : read_) {
+  for (auto state : read_) {
+    bool const is_narrow = state.kind == contract::ValueKind::int128 && state.column &&
+                           rows.schema()[*state.column].type.id == TypeId::decimal64;
+    if (is_narrow) state.kind = contract::ValueKind::int64;
     GARUDA_TRY_ASSIGN(auto const reader, ValueReader::create(rows, state, control_));
     GARUDA_TRY_ASSIGN(auto read, reader.read({0, static_cast<std::uint64_t>(rows.num_rows())}, control_));
     values.inputs.push_back(read.input);
@@ -146,10 +149,11 @@ Result<bool> PipelinedGroups::pays(std::span<TableView const> samples, std::uint
   return come_again || all.size() <= std::max(rows / kFewestRowsPerGroup, std::min(rows / 2, kFewGroups));
 }
 
-Result<void> PipelinedGroups::add(std::size_t lane, std::uint64_t first, Batch const& batch) {
+Result<void> PipelinedGroups::add(std::size_t lane, std::uint64_t first, TableView given) {
+  auto const& batch = given.batch(0);
   auto const columns = known_nulls(batch);
   BatchView const view{batch.num_rows, columns, batch.owner};
-  TableView const rows(schema_, std::span(&view, 1));
+  TableView const rows(given.schema(), std::span(&view, 1));
   auto const count = static_cast<std::uint64_t>(batch.num_rows);
   GARUDA_TRY_ASSIGN(auto const values, read_values(rows));
   contract::KeyedRows keyed{first, count, {}, values.inputs};

@@ -58,9 +58,10 @@ class PipelinedGroups {
   /// Errors: those of ValueReader. Called once, before any row is added.
   Result<bool> start(std::span<TableView const> samples);
 
-  /// Adds rows, of which the first stands at `first` among all rows; one thread a lane. Keeps the keys of groups that
-  /// are new in the lane. `schema`: that of create(). Errors: those of Gatherer and of GrowingGroups.
-  Result<void> add(std::size_t lane, std::uint64_t first, Batch const& batch);
+  /// Adds rows, one batch with the columns of create(), of which the first stands at `first` among all rows; one thread
+  /// a lane. Decimals of 128 bits of which nothing but sums is wanted may have 64. Keeps the keys of groups that are
+  /// new in the lane. Errors: those of Gatherer and of GrowingGroups.
+  Result<void> add(std::size_t lane, std::uint64_t first, TableView rows);
 
   /// The groups, in the order of their first rows; nullopt: floats lay so far from those of the samples that sums are
   /// lost, and the rows have to be grouped in another way. Called once, last; runs on the threads of the calling task

@@ -279,12 +279,21 @@ Pipeline::GroupedColumns Pipeline::grouped_columns(std::span<std::string const> 
     bool const is_key = std::ranges::find(spec.keys, names[c]) != spec.keys.end();
     if (!is_key && std::ranges::none_of(spec.aggregates, is_of)) continue;
     auto const integers = integers_.find(visible_[c]);
-    bool const has_integers = integers != integers_.end() && group_by::only_sums(spec, names[c]);
+    read.are_summed.push_back(group_by::only_sums(spec, names[c]));
+    bool const has_integers = integers != integers_.end() && read.are_summed.back();
     if (has_integers) read.integers.push_back(read.slots.size());
     read.slots.push_back(has_integers ? integers->second : visible_[c]);
     read.names.push_back(names[c]);
   }
   return read;
+}
+
+/// Has decimals computed in 64 bits from now on that go into sums, and into steps that take them, alone.
+void Pipeline::allow_narrow(GroupedColumns const& read) {
+  std::vector<bool> narrow(columns_.slots.size(), true);
+  for (std::size_t c = 0; c < read.slots.size(); ++c)
+    if (!read.are_summed[c]) narrow[read.slots[c]] = false;
+  for (auto step = steps_.size(); step-- > 0 && steps_[step]->takes_narrow();) steps_[step]->allow_narrow(narrow);
 }
 
 Field Pipeline::field_of(Slot slot) const {

@@ -147,8 +147,10 @@ class Pipeline {
     std::vector<Slot> slots;
     std::vector<std::string> names;
     std::vector<std::size_t> integers;  ///< positions
+    std::vector<bool> are_summed;       ///< a column each: nothing but its sums is wanted
   };
   GroupedColumns grouped_columns(std::span<std::string const> names, GroupBySpec const& spec) const;
+  void allow_narrow(GroupedColumns const& read);
   Live live_behind(std::size_t step, std::vector<bool> const& read) const;
   bool comes_along(Slot slot) const;
   Field field_of(Slot slot) const;
@@ -159,7 +161,7 @@ class Pipeline {
 
   std::vector<Morsel> cut_morsels() const;
   Chunk chunk_of(Morsel const& morsel) const;
-  Result<void> take_batch(Batch batch, Output& output) const;
+  Result<void> add_to_groups(TableView rows, Output& output) const;
   Result<std::vector<Output>> run_samples(std::vector<Morsel>& morsels) const;
   Result<bool> pays_to_group(group_by::PipelinedGroups& groups, std::span<Output const> samples,
                              std::span<Morsel const> morsels) const;

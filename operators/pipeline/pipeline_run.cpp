@@ -17,7 +17,7 @@ namespace garuda::pipeline {
 namespace {
 
 /// Most rows of a morsel: a few columns of so many values stay in a second-level cache.
-constexpr std::uint64_t kMostMorselRows = std::uint64_t{1} << 16;
+constexpr std::uint64_t kMostMorselRows = std::uint64_t{1} << 15;
 /// Fewest, where a table has rows for several morsels a thread: what a morsel costs beside its rows stays small.
 constexpr std::uint64_t kFewestMorselRows = std::uint64_t{1} << 13;
 constexpr std::uint64_t kMorselsPerLane = 4;
@@ -129,6 +129,10 @@ Result<void> Pipeline::write(Chunk chunk, Output& output) const {
     output.batches.push_back(std::move(kept));
     return {};
   }
+  if (groups_ != nullptr) {
+    auto const rows = table_of(chunk, visible_);
+    return add_to_groups(rows.view(), output);
+  }
   auto owners = std::make_shared<std::vector<std::shared_ptr<void const>>>();
   Batch batch{static_cast<std::int64_t>(chunk.num_rows), {}, {}};
   for (auto const slot : visible_) {
@@ -136,19 +140,17 @@ Result<void> Pipeline::write(Chunk chunk, Output& output) const {
     owners->push_back(chunk.columns[slot].owner);
   }
   batch.owner = std::move(owners);
-  return take_batch(std::move(batch), output);
-}
-
-Result<void> Pipeline::take_batch(Batch batch, Output& output) const {
-  if (groups_ != nullptr) {
-    Stopwatch const watch;
-    auto added =
-        groups_->add(output.lane, output.first + output.rows - static_cast<std::uint64_t>(batch.num_rows), batch);
-    output.ns += watch.elapsed_ns();
-    return added;
-  }
   output.batches.push_back(std::move(batch));
   return {};
+}
+
+/// Adds the last rows of an output, a batch, to the groups.
+Result<void> Pipeline::add_to_groups(TableView rows, Output& output) const {
+  Stopwatch const watch;
+  auto added =
+      groups_->add(output.lane, output.first + output.rows - static_cast<std::uint64_t>(rows.num_rows()), rows);
+  output.ns += watch.elapsed_ns();
+  return added;
 }
 
 template <class Make>
@@ -310,12 +312,14 @@ Result<Pipeline::Grouped> Pipeline::run_grouped(std::vector<std::string> names, 
     }
     if (!pays) return read.slots == given ? run_ungrouped(morsels, std::move(samples)) : run_anew();
     groups_ = groups.get();
+    allow_narrow(read);
     Output sampled;
     for (auto& sample : samples)
-      for (auto& batch : sample.batches) {
+      for (auto const& batch : sample.batches) {
         sampled.first = sample.first;
         sampled.rows += static_cast<std::uint64_t>(batch.num_rows);
-        GARUDA_TRY(take_batch(std::move(batch), sampled));
+        auto const view = batch.view();
+        GARUDA_TRY(add_to_groups(TableView(written_schema_, std::span(&view, 1)), sampled));
       }
     GARUDA_TRY_ASSIGN(auto const rest, run_steps(morsels, std::nullopt));
     groups_ = nullptr;

@@ -68,16 +68,35 @@ Result<expr::Vector> SlotProgram::Run::values(std::uint64_t begin, std::span<std
   return evaluator_->run(rows.size());
 }
 
+DataType SlotProgram::narrow_type() const {
+  auto type = type_;
+  type.id = TypeId::decimal64;
+  return type;
+}
+
 Result<expr::WrittenColumn> SlotProgram::values(Chunk const& chunk) const {
-  expr::ColumnWriter writer(type_);
+  GARUDA_TRY_ASSIGN(auto written, write(chunk, type_));
+  return std::move(*written);
+}
+
+Result<std::optional<expr::WrittenColumn>> SlotProgram::narrow_values(Chunk const& chunk) const {
+  GARUDA_EXPECTS(type_.id == TypeId::decimal128);
+  return write(chunk, narrow_type());
+}
+
+/// Writes a column of the program's type, or of a narrow one; nullopt: a value does not fit it.
+Result<std::optional<expr::WrittenColumn>> SlotProgram::write(Chunk const& chunk, DataType const& type) const {
+  bool const is_narrow = type.id != type_.id;
+  expr::ColumnWriter writer(type);
   writer.reserve(static_cast<std::size_t>(chunk.num_rows));
   GARUDA_TRY_ASSIGN(auto run, Run::create(*this, chunk));
   for (std::uint64_t begin = 0; begin < chunk.num_rows; begin += expr::kVectorRows) {
     auto const count = static_cast<std::size_t>(std::min<std::uint64_t>(expr::kVectorRows, chunk.num_rows - begin));
     GARUDA_TRY_ASSIGN(auto const vector, run.values(begin, count, writer.room(count)));
+    if (is_narrow && !vector.is_narrow) return std::nullopt;
     GARUDA_TRY(writer.append(vector, count));
   }
-  return writer.finish();
+  return std::optional(writer.finish());
 }
 
 }  // namespace garuda::pipeline

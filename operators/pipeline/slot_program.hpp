@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <span>
 #include <utility>
 #include <vector>
@@ -30,6 +31,11 @@ class SlotProgram {
   /// Values of the expression for all rows. Requires: the chunk has the columns.
   /// Errors: invalid_input, naming an expression that has no value for a row; those of ColumnWriter::append.
   Result<expr::WrittenColumn> values(Chunk const& chunk) const;
+  /// The same as a column of narrow_type(); nullopt: 64 bits do not hold the values of all blocks. Requires: values are
+  /// decimals of 128 bits. Errors: as above.
+  Result<std::optional<expr::WrittenColumn>> narrow_values(Chunk const& chunk) const;
+  /// Decimals of 64 bits with the digits of type(), which may be more than such a type has elsewhere.
+  DataType narrow_type() const;
 
   /// The program at work on the rows of one chunk, by one thread.
   class Run {
@@ -59,6 +65,7 @@ class SlotProgram {
   SlotProgram() = default;
 
   std::unique_ptr<expr::Evaluator> take_evaluator() const;
+  Result<std::optional<expr::WrittenColumn>> write(Chunk const& chunk, DataType const& type) const;
 
   std::vector<Slot> reads_;
   expr::Program program_;

@@ -28,9 +28,20 @@ std::vector<Slot> ComputeStep::makes() const {
   return slots;
 }
 
+void ComputeStep::allow_narrow(std::vector<bool> const& slots) {
+  for (auto& column : columns_)
+    if (slots[column.slot] && column.field.type.id == TypeId::decimal128)
+      column.narrow = Field{column.field.name, column.program->narrow_type(), column.field.nullable};
+}
+
 Result<void> ComputeStep::push(Chunk chunk, std::size_t, Next const& next) const {
   for (auto const& column : columns_) {
     if (!wanted_[column.slot]) continue;
+    if (column.narrow) {
+      GARUDA_TRY_ASSIGN(auto narrow, column.program->narrow_values(chunk));
+      if (narrow) chunk.columns[column.slot] = {&*column.narrow, narrow->array, std::move(narrow->owner)};
+      if (narrow) continue;
+    }
     GARUDA_TRY_ASSIGN(auto written, column.program->values(chunk));
     chunk.columns[column.slot] = {&column.field, written.array, std::move(written.owner)};
   }

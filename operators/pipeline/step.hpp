@@ -33,6 +33,10 @@ class Step {
   virtual bool takes_rows() const noexcept = 0;
   /// Called once, before any push: what the steps behind read.
   virtual void set_live(Live live) = 0;
+  /// Whether the step takes and gives chunks whose decimals of 128 bits have 64, with a field of their own.
+  virtual bool takes_narrow() const noexcept { return false; }
+  /// `slots`: whether what reads the slot takes such decimals. Called before chunks are pushed that may have them.
+  virtual void allow_narrow([[maybe_unused]] std::vector<bool> const& slots) {}
   /// `lane`: the thread's, below the number that the pipeline was made for.
   virtual Result<void> push(Chunk chunk, std::size_t lane, Next const& next) const = 0;
   /// Called once when all chunks were pushed: the rows that were held back, for the steps behind.
@@ -46,6 +50,7 @@ class FilterStep final : public Step {
 
   std::vector<Slot> reads() const override { return predicate_->reads(); }
   bool takes_rows() const noexcept override { return true; }
+  bool takes_narrow() const noexcept override { return true; }
   void set_live(Live live) override { live_ = std::move(live); }
   Result<void> push(Chunk chunk, std::size_t lane, Next const& next) const override;
 
@@ -63,6 +68,7 @@ class ComputeStep final : public Step {
     Slot slot = 0;
     Field field;
     std::unique_ptr<SlotProgram> program;
+    std::optional<Field> narrow{};  ///< the field of decimals of 64 bits, where they may come so
   };
 
   explicit ComputeStep(std::vector<Computed> columns) : columns_(std::move(columns)) {}
@@ -70,6 +76,8 @@ class ComputeStep final : public Step {
   std::vector<Slot> reads() const override;
   std::vector<Slot> makes() const override;
   bool takes_rows() const noexcept override { return false; }
+  bool takes_narrow() const noexcept override { return true; }
+  void allow_narrow(std::vector<bool> const& slots) override;
   void set_live(Live live) override { wanted_ = std::move(live.wanted); }
   Result<void> push(Chunk chunk, std::size_t lane, Next const& next) const override;
 

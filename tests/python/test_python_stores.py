@@ -115,3 +115,35 @@ def test_results_outlive_it_and_threads_share_it() -> None:
     groups = garuda.sql("select t0, max(t2) m from t group by t0 order by t0", t=stored)
     del stored
     assert groups.to_pydict()["t0"][0] == "word 0"
+
+
+@pytest.mark.parametrize("is_stored", [False, True])
+def test_products_of_decimals_leave_64_bits_in_some_rows(is_stored: bool) -> None:
+    rows = 120_000
+    cents = [(10**14 - i if i % 40_000 > 39_000 else i % 1_000) * (-1) ** (i % 3) for i in range(rows)]
+    a = [None if i % 17 == 0 else cents[i] for i in range(rows)]
+    b = [cents[-i] for i in range(rows)]
+    kind = pyarrow.decimal128(16, 2)
+    values = {name: pyarrow.array([None if v is None else decimal.Decimal(v).scaleb(-2) for v in column], kind) for name, column in (("a", a), ("b", b))}  # fmt: skip
+    table: Any = garuda.table(pyarrow.table({"k": [i * 7 % 5 for i in range(rows)], **values}))
+    if is_stored:
+        table = garuda.store(table)
+
+    def digits(value: decimal.Decimal, scale: int) -> int:
+        return int(value.scaleb(scale, decimal.Context(prec=60)))
+
+    sums = "sum(a * b) s, sum(a * b - 1) p, count(a * b) n, sum(b) o"
+    expected = []
+    for key in range(5):
+        taken = [(a[i], b[i]) for i in range(rows) if i * 7 % 5 == key and b[i] != 300]
+        products = [x * y for x, y in taken if x is not None]
+        total = sum(products)
+        expected.append((key, total, total - 10_000 * len(products), len(products), sum(y for _, y in taken)))
+    for threads in (1, 2):
+        found = garuda.sql(f"select k, {sums} from t where b <> 3 group by k order by k", t=table, threads=threads)
+        rows_found = [(row["k"], digits(row["s"], 4), digits(row["p"], 4), row["n"], digits(row["o"], 2)) for row in found.to_arrow().to_pylist()]  # fmt: skip
+        assert rows_found == expected
+        found = garuda.sql(f"select {sums}, min(a * b) l from t where b <> 3", t=table, threads=threads).to_arrow()
+        assert digits(found["s"][0].as_py(), 4) == sum(row[1] for row in expected)
+        least = min(x * y for x, y in zip(a, b, strict=True) if x is not None and y != 300)
+        assert digits(found["l"][0].as_py(), 4) == least

@@ -72,11 +72,12 @@ GroupBySpec random_spec(Schema const& schema, Draw& draw) {
 }
 
 /// Adds the rows in pieces, each to a lane, in an order of their own. nullopt: floats lie too far apart, or elsewhere
-/// than in the first rows.
+/// than in the first rows. `schema`: of the groups' rows, where pieces have narrower columns.
 Result<std::optional<Table>> grouped_in_pieces(Table const& table, GroupBySpec const& spec, Draw& draw,
-                                               std::vector<std::size_t> const& integers = {}) {
+                                               std::vector<std::size_t> const& integers = {},
+                                               Schema const* schema = nullptr) {
   Control const control;
-  GARUDA_TRY_ASSIGN(auto const groups, create(table.schema(), spec, control, integers));
+  GARUDA_TRY_ASSIGN(auto const groups, create(schema == nullptr ? table.schema() : *schema, spec, control, integers));
   if (groups == nullptr) return fail(ErrorCode::usage, "lanes cannot keep these groups");
   auto const sample = pipeline::slice_rows(table.view(), 0, 20);
   std::vector<TableView> const samples{sample.view()};
@@ -90,7 +91,8 @@ Result<std::optional<Table>> grouped_in_pieces(Table const& table, GroupBySpec c
     auto const piece = pipeline::slice_rows(table.view(), begin, 7);
     auto first = begin;
     for (auto const& batch : piece.batches()) {
-      GARUDA_TRY(groups->add(draw.below(kLanes), first, batch));
+      auto const view = batch.view();
+      GARUDA_TRY(groups->add(draw.below(kLanes), first, TableView(table.schema(), std::span(&view, 1))));
       first += static_cast<std::uint64_t>(batch.num_rows);
     }
   }
@@ -179,6 +181,39 @@ TEST(PipelinedGroups, TakeIntegersInPlaceOfTheirFloats) {
             grouped_in_pieces(of_values(reference::make_column(typed(TypeId::int64), integers)), spec, draw, {2});
         ASSERT_TRUE(groups && *groups) << rows;
         auto const expected = of_values(reference::make_column(typed(TypeId::float64), floats));
+        EXPECT_EQ(reference::read_table((*groups)->view()), reference::reference_group_by(expected.view(), spec));
+      }
+}
+
+TEST(PipelinedGroups, TakeDecimalsOfFewerBits) {
+  using Limits = std::numeric_limits<std::int64_t>;
+  Draw draw(2);
+  for (std::uint64_t const num_keys : {1, 3, 90})
+    for (bool const are_large : {false, true})
+      for (bool const has_nulls : {false, true}) {
+        std::vector<std::int64_t> keys;
+        std::vector<std::optional<std::int64_t>> narrow;
+        std::vector<std::optional<Int128>> wide;
+        for (std::size_t i = 0; i < 600; ++i) {
+          keys.push_back(static_cast<std::int64_t>(draw.below(num_keys)));
+          auto const small = static_cast<std::int64_t>(draw.below(1 << 30)) - (1 << 29);
+          narrow.push_back(are_large ? draw.of<std::int64_t>({Limits::max(), Limits::min(), small}) : small);
+          if (has_nulls && draw.one_in(4)) narrow.back() = std::nullopt;
+          wide.push_back(narrow.back() ? std::optional(Int128{*narrow.back()}) : std::nullopt);
+        }
+        auto const of_values = [&](reference::Column values) {
+          return table_of({"key", "value"},
+                          {reference::make_column<std::int64_t>(typed(TypeId::int64), keys), std::move(values)});
+        };
+        GroupBySpec spec;
+        spec.keys = {"key"};
+        spec.ordered = true;
+        for (auto const function : {AggregateFunction::sum, AggregateFunction::mean, AggregateFunction::count})
+          spec.aggregates.push_back({function, "value", std::string(to_string(function))});
+        auto const expected = of_values(reference::make_column(typed(TypeId::decimal128, 30, 2), wide));
+        auto const pieces = of_values(reference::make_column(typed(TypeId::decimal64, 30, 2), narrow));
+        auto const groups = grouped_in_pieces(pieces, spec, draw, {}, &expected.schema());
+        ASSERT_TRUE(groups && *groups) << num_keys;
         EXPECT_EQ(reference::read_table((*groups)->view()), reference::reference_group_by(expected.view(), spec));
       }
 }
