@@ -90,23 +90,12 @@ class RowSelection {
     std::atomic<bool> in_range{true};
     std::atomic<bool> has_null_rows{false};
     for_each_block(rows.size(), [&](std::int64_t begin, std::int64_t end) {
-      std::array<std::int32_t, kGatherBlockRows> ends;
-      auto const runs = rows.find_runs(begin, end, ends);
-      auto least = rows.id(begin);
-      auto greatest = least;
-      for (std::int64_t first = begin; auto const run_end : runs) {
-        least = std::min(least, rows.id(first));
-        greatest = std::max(greatest, rows.id(begin + run_end - 1));
-        first = begin + run_end;
-      }
       auto& block = rows.blocks_[static_cast<std::size_t>(begin / kGatherBlockRows)];
-      block.least = least;
-      block.greatest = greatest;
-      block.is_run = runs.size() == 1 && least >= 0;
-      auto const num_runs = static_cast<std::int64_t>(runs.size());
-      if (least >= 0 && num_runs * kFewestRunRows <= end - begin) block.run_ends.assign(runs.begin(), runs.end());
-      if (least < -1 || greatest >= first_rows.back()) in_range.store(false, std::memory_order_relaxed);
-      if (least < 0) has_null_rows.store(true, std::memory_order_relaxed);
+      auto const num_runs = rows.look_at(begin, end, block);
+      block.is_run = num_runs == 1 && block.least >= 0;
+      if (block.least >= 0 && num_runs * kFewestRunRows <= end - begin) block.run_ends = rows.find_runs(begin, end);
+      if (block.least < -1 || block.greatest >= first_rows.back()) in_range.store(false, std::memory_order_relaxed);
+      if (block.least < 0) has_null_rows.store(true, std::memory_order_relaxed);
     });
     auto const row_ids_in_range = in_range.load();
     GARUDA_EXPECTS(row_ids_in_range);
@@ -237,35 +226,47 @@ class RowSelection {
     return static_cast<std::int64_t>(ids_[static_cast<std::size_t>(i)]);
   }
 
-  /// Writes where the runs of consecutive ids end, counted from `begin`. Where ids come as they please, no branch
-  /// depends on them; within long runs several are looked at together.
-  std::span<std::int32_t const> find_runs(std::int64_t begin, std::int64_t end,
-                                          std::array<std::int32_t, kGatherBlockRows>& ends) const {
+  /// How far id `i` is from the one before it, modulo 2^64.
+  static std::uint64_t step_to(RowId const* ids, std::int64_t i) noexcept {
+    return static_cast<std::uint64_t>(ids[i]) - static_cast<std::uint64_t>(ids[i - 1]);
+  }
+
+  /// Sets the bounds of a block's ids. Returns the number of runs of consecutive ones.
+  std::int64_t look_at(std::int64_t begin, std::int64_t end, Block& block) const {
+    auto const* const ids = ids_.data() + begin;
+    auto const count = end - begin;
+    std::int64_t runs = 1;
+    std::uint64_t steps = 0;  // has the sign of those that go back
+    for (std::int64_t i = 1; i < count; ++i) {
+      auto const step = step_to(ids, i);
+      steps |= step;
+      runs += step != 1 ? 1 : 0;
+    }
+    block.least = id(begin);
+    block.greatest = id(end - 1);
+    bool const ascend = static_cast<std::int64_t>(steps) >= 0;
+    for (auto i = begin; i < end && !ascend; ++i) {
+      block.least = std::min(block.least, id(i));
+      block.greatest = std::max(block.greatest, id(i));
+    }
+    return runs;
+  }
+
+  /// Where the runs of consecutive ids end, counted from `begin`. Within long ones several ids are looked at together.
+  std::vector<std::int32_t> find_runs(std::int64_t begin, std::int64_t end) const {
     constexpr std::int32_t kAtOnce = 16;
     auto const* const ids = ids_.data() + begin;
     auto const count = static_cast<std::int32_t>(end - begin);
-    // In 64 bits: 2^32 - 1 is not followed by 0.
-    auto const gap = [ids](std::int32_t i) {
-      return static_cast<std::uint64_t>(ids[i]) - static_cast<std::uint64_t>(ids[i - 1]) - 1;
-    };
-    std::size_t runs = 0;
-    bool is_long = true;
+    std::vector<std::int32_t> ends;
     for (std::int32_t first = 1; first < count; first += kAtOnce) {
       auto const last = std::min(first + kAtOnce, count);
-      if (is_long && last - first == kAtOnce) {
-        std::uint64_t gaps = 0;
-        for (std::int32_t i = 0; i < kAtOnce; ++i) gaps |= gap(first + i);
-        if (gaps == 0) continue;
-      }
-      auto const before = runs;
-      for (auto i = first; i < last; ++i) {
-        ends[runs] = i;
-        runs += gap(i) != 0 ? 1 : 0;
-      }
-      is_long = runs - before <= 2;
+      std::uint64_t gaps = 0;
+      for (auto i = first; i < last; ++i) gaps |= step_to(ids, i) - 1;
+      for (auto i = first; i < last && gaps != 0; ++i)
+        if (step_to(ids, i) != 1) ends.push_back(i);
     }
-    ends[runs] = count;
-    return std::span(ends).first(runs + 1);
+    ends.push_back(count);
+    return ends;
   }
 
   Result<void> find_batches() {
