@@ -15,7 +15,6 @@
 #include "garuda/error.hpp"
 #include "operators/contract/stats_sink.hpp"
 #include "shaders/shared/join_layout.h"
-#include "vk_runtime/commands.hpp"
 #include "vk_runtime/device/device.hpp"
 #include "vk_runtime/lane.hpp"
 

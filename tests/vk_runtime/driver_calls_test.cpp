@@ -2,9 +2,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "vk_runtime/commands.hpp"
 #include "vk_runtime/device/device.hpp"
 #include "vk_runtime/device/instance.hpp"
+#include "vk_runtime/lane.hpp"
 #include "vk_runtime/unique.hpp"
 
 namespace garuda::vk {
