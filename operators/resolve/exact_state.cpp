@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "core/numbers/float_parts.hpp"
-#include "operators/resolve/exact_sum.hpp"
+#include "operators/resolve/aggregates.hpp"
 
 namespace garuda::resolve {
 namespace {

@@ -9,8 +9,8 @@
 
 #include "core/numbers/big_integer.hpp"
 #include "core/numbers/wide_integer.hpp"
+#include "operators/resolve/aggregates.hpp"
 #include "operators/resolve/exact_state.hpp"
-#include "operators/resolve/exact_sum.hpp"
 #include "operators/resolve/group_by_columns.hpp"
 
 namespace garuda::resolve {

@@ -15,7 +15,7 @@
 
 #include "core/numbers/wide_integer.hpp"
 #include "operators/cuda/cuda_lane.hpp"
-#include "operators/resolve/exact_sum.hpp"
+#include "operators/resolve/aggregates.hpp"
 #include "tests/cuda/cuda_device.hpp"
 #include "tests/unwrap.hpp"
 #include "tests/workloads/workloads.hpp"

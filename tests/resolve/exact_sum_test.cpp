@@ -1,5 +1,5 @@
 // Exact sums round once, to nearest even.
-#include "operators/resolve/exact_sum.hpp"
+#include "operators/resolve/aggregates.hpp"
 
 #include <gtest/gtest.h>
 

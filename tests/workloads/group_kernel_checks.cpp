@@ -11,7 +11,7 @@
 #include "core/numbers/wide_integer.hpp"
 #include "keys/numbering/mix.hpp"
 #include "operators/cpu/group_by/column_values.hpp"
-#include "operators/resolve/exact_sum.hpp"
+#include "operators/resolve/aggregates.hpp"
 #include "tests/reference/big_number.hpp"
 
 namespace garuda::testing {
