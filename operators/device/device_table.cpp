@@ -19,6 +19,7 @@
 #include "operators/device/range_download.hpp"
 #include "operators/device/strings/string_numbers.hpp"
 #include "operators/device/strings/string_upload.hpp"
+#include "operators/materialize/column_bytes.hpp"
 #include "operators/materialize/column_words.hpp"
 #include "operators/vulkan/vulkan_devices.hpp"
 

@@ -12,7 +12,7 @@
 
 #include "operators/contract/offers/path_row.hpp"
 #include "operators/device/device_table.hpp"
-#include "operators/materialize/row_bytes.hpp"
+#include "operators/materialize/column_bytes.hpp"
 #include "operators/plan/path_choice.hpp"
 #include "operators/run/query_run.hpp"
 

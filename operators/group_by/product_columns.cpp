@@ -19,7 +19,7 @@
 #include "keys/group_keys.hpp"
 #include "operators/group_by/numbers/exact_numbers.hpp"
 #include "operators/group_by/numbers/number_kernels.hpp"
-#include "operators/materialize/column_words.hpp"
+#include "operators/materialize/column_bytes.hpp"
 
 namespace garuda::group_by {
 namespace {

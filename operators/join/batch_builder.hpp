@@ -14,7 +14,7 @@
 #include "garuda/error.hpp"
 #include "garuda/table.hpp"
 #include "operators/contract/join_kernel.hpp"
-#include "operators/materialize/carried_column.hpp"
+#include "operators/materialize/column_bytes.hpp"
 #include "operators/materialize/gather.hpp"
 #include "operators/resolve/join_columns.hpp"
 #include "partition/radix_partition.hpp"

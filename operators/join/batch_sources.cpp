@@ -3,8 +3,7 @@
 
 #include "expr/sides.hpp"
 #include "operators/join/batch_builder.hpp"
-#include "operators/materialize/carried_column.hpp"
-#include "operators/materialize/row_bytes.hpp"
+#include "operators/materialize/column_bytes.hpp"
 
 namespace garuda::join {
 namespace {

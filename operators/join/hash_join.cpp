@@ -9,7 +9,7 @@
 
 #include "operators/contract/offers/costs.hpp"
 #include "operators/contract/sizing.hpp"
-#include "operators/materialize/carried_column.hpp"
+#include "operators/materialize/column_bytes.hpp"
 #include "operators/plan/join_planner.hpp"
 #include "operators/plan/path_choice.hpp"
 

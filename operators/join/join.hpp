@@ -13,7 +13,7 @@
 #include "garuda/join.hpp"
 #include "keys/join_keys.hpp"
 #include "operators/contract/offers/offer.hpp"
-#include "operators/materialize/carried_column.hpp"
+#include "operators/materialize/column_bytes.hpp"
 #include "operators/plan/join_planner.hpp"
 #include "operators/resolve/join_columns.hpp"
 #include "operators/run/query_run.hpp"

@@ -124,12 +124,6 @@ void read_null_words(TableView table, std::span<std::size_t const> columns, std:
                 });
 }
 
-bool has_nulls(TableView table, std::size_t column) {
-  for (std::size_t b = 0; b < table.num_batches(); ++b)
-    if (count_nulls(table.batch(b).columns[column]) > 0) return true;
-  return false;
-}
-
 Result<ArrayView> array_of_words(ColumnWords const& column, std::uint64_t rows, DataType const& type,
                                  std::vector<AlignedBuffer>& made) {
   ArrayView array;

@@ -55,9 +55,6 @@ std::optional<std::uint64_t> read_cut_decimals(TableView table, std::size_t colu
 void read_null_words(TableView table, std::span<std::size_t const> columns, std::uint64_t first, std::uint64_t rows,
                      std::byte* out);
 
-/// Whether some row of the column is null.
-bool has_nulls(TableView table, std::size_t column);
-
 /// A column's words, as a device has them.
 struct ColumnWords {
   std::uint32_t const* values = nullptr;

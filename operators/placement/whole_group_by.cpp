@@ -12,6 +12,7 @@
 #include "operators/device/device_result.hpp"
 #include "operators/device/device_table.hpp"
 #include "operators/device/strings/string_numbers.hpp"
+#include "operators/materialize/column_bytes.hpp"
 #include "operators/materialize/column_words.hpp"
 #include "operators/placement/whole_offer.hpp"
 #include "operators/run/query_run.hpp"

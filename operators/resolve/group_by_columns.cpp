@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "core/nested/nested_layout.hpp"
-#include "operators/materialize/column_words.hpp"
+#include "operators/materialize/column_bytes.hpp"
 #include "operators/resolve/exact_state.hpp"
 
 namespace garuda::resolve {

@@ -1,4 +1,4 @@
-#include "operators/materialize/carried_column.hpp"
+#include "operators/materialize/column_bytes.hpp"
 
 #include <gtest/gtest.h>
 

@@ -15,8 +15,8 @@
 #include <utility>
 
 #include "operators/device/device_table.hpp"
+#include "operators/materialize/column_bytes.hpp"
 #include "operators/materialize/column_words.hpp"
-#include "operators/materialize/row_bytes.hpp"
 
 namespace garuda::device {
 namespace {

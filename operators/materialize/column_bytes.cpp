@@ -1,4 +1,4 @@
-#include "operators/materialize/carried_column.hpp"
+#include "operators/materialize/column_bytes.hpp"
 
 #include <algorithm>
 #include <atomic>
@@ -7,25 +7,94 @@
 #include <utility>
 #include <vector>
 
+#include "core/load.hpp"
+#include "core/nested/nested_layout.hpp"
 #include "core/parallel_blocks.hpp"
 #include "core/variable_value.hpp"
+#include "garuda/arrow_c.hpp"
+#include "garuda/types.hpp"
 
 namespace garuda::materialize {
 namespace {
 
+/// A view, and about as much of what it may refer to; nothing is known of the other types of nested values, and of
+/// strings on a device.
+constexpr std::uint64_t kViewRowBytes = 32;
+
+/// First and last of the offsets of `rows` rows, of which there is one at least.
+template <class T>
+std::pair<std::int64_t, std::int64_t> ends(ArrowArray const& array, std::int64_t first, std::int64_t rows) {
+  auto const* const offsets = static_cast<std::byte const*>(array.buffers[1]);
+  return {load<T>(offsets, first), load<T>(offsets, first + rows)};
+}
+
+/// Bytes of `rows` rows from `first` on, counted from the array's offset. Lists, structs, strings behind offsets and
+/// values of fixed width are measured, all else is kViewRowBytes a row.
+double nested_bytes(ArrowArray const& array, NestedType const& type, std::int64_t first, std::int64_t rows) {
+  auto const node = parse_node(type);
+  if (!node || rows == 0) return 0.0;
+  auto const at = array.offset + first;
+  auto const count = static_cast<double>(rows);
+  auto const of_child = [&](std::size_t c, std::int64_t begin, std::int64_t end) {
+    return nested_bytes(*array.children[c], type.children[c], begin, end - begin);
+  };
+  bool const is_large = node->layout == NestedLayout::leaf ? has_large_offsets(node->leaf) : node->has_large_offsets();
+  auto const offsets = [&] {
+    return is_large ? ends<std::int64_t>(array, at, rows) : ends<std::int32_t>(array, at, rows);
+  };
+  auto const offset_bytes = count * (is_large ? 8 : 4);
+  switch (node->layout) {
+    case NestedLayout::leaf: {
+      if (is_view(node->leaf)) return count * kViewRowBytes;
+      if (!is_variable_width(node->leaf)) return count * std::max(byte_width(node->leaf), 1);
+      auto const [begin, end] = offsets();
+      return offset_bytes + static_cast<double>(end - begin);
+    }
+    case NestedLayout::list:
+    case NestedLayout::large_list: {
+      auto const [begin, end] = offsets();
+      return offset_bytes + of_child(0, begin, end);
+    }
+    case NestedLayout::fixed_size_list:
+      return of_child(0, at * node->list_size, (at + rows) * node->list_size);
+    case NestedLayout::structure: {
+      double bytes = 0.0;
+      for (std::size_t c = 0; c < type.children.size(); ++c) bytes += of_child(c, at, at + rows);
+      return bytes;
+    }
+    default:
+      return count * kViewRowBytes;
+  }
+}
+
+/// Bytes of a value of a column of a nested type, on average.
+double mean_nested_bytes(TableView table, std::size_t column) {
+  double bytes = 0.0;
+  for (std::size_t b = 0; b < table.num_batches(); ++b) {
+    auto const& array = table.batch(b).columns[column];
+    auto const& nested = *static_cast<ArrowArray const*>(array.values);
+    bytes += nested_bytes(nested, *table.schema()[column].type.nested, array.offset - nested.offset, array.length);
+  }
+  return bytes / static_cast<double>(std::max<std::int64_t>(table.num_rows(), 1));
+}
+
 /// Values that tell of all of a column what is likely.
 constexpr std::int64_t kSampledValues = 1'024;
+
+/// Whether all rows of the column have a value, and lie in the host's memory.
+bool is_whole_on_host(TableView table, std::size_t column) {
+  for (std::size_t b = 0; b < table.num_batches(); ++b) {
+    auto const& array = table.batch(b).columns[column];
+    if (array.location.kind == Location::Kind::device || count_nulls(array) != 0) return false;
+  }
+  return true;
+}
 
 /// Strings behind offsets, none of them null, on the host.
 bool may_be_cells(TableView table, std::size_t column) {
   auto const& type = table.schema()[column].type;
   if (!is_variable_width(type) || is_view(type)) return false;
-  for (std::size_t b = 0; b < table.num_batches(); ++b) {
-    auto const& array = table.batch(b).columns[column];
-    if (array.location.kind == Location::Kind::device) return false;
-    if (array.length > 0 && array.validity != nullptr && count_nulls(array) != 0) return false;
-  }
-  return true;
+  return is_whole_on_host(table, column);
 }
 
 /// Calls use with the offsets of an array's values, one more than these.
@@ -136,17 +205,41 @@ class CellMaker {
 
 }  // namespace
 
+bool has_nulls(TableView table, std::size_t column) {
+  for (std::size_t b = 0; b < table.num_batches(); ++b)
+    if (count_nulls(table.batch(b).columns[column]) > 0) return true;
+  return false;
+}
+
+double mean_value_bytes(TableView table, std::size_t column) {
+  bool const large = has_large_offsets(table.schema()[column].type);
+  std::uint64_t bytes = 0;
+  for (std::size_t b = 0; b < table.num_batches(); ++b) {
+    auto const& array = table.batch(b).columns[column];
+    if (array.length == 0) continue;
+    bytes += with_offsets(array, large, [&](auto const* offsets) {
+      return static_cast<std::uint64_t>(offsets[array.length] - offsets[0]);
+    });
+  }
+  return static_cast<double>(bytes) / static_cast<double>(std::max<std::int64_t>(table.num_rows(), 1));
+}
+
+std::uint64_t column_row_bytes(TableView table, std::size_t column) {
+  auto const& type = table.schema()[column].type;
+  if (is_view(type)) return kViewRowBytes;
+  if (type.id == TypeId::nested) return static_cast<std::uint64_t>(mean_nested_bytes(table, column)) + 1;
+  if (is_variable_width(type) && table.resident() != nullptr) return kViewRowBytes;
+  if (!is_variable_width(type)) return static_cast<std::uint64_t>(std::max(byte_width(type), 1));
+  auto const large = has_large_offsets(type);
+  return static_cast<std::uint64_t>(mean_value_bytes(table, column)) + 1 + (large ? 8 : 4);
+}
+
 bool is_plain(TableView table, std::size_t column) {
   auto const& type = table.schema()[column].type;
   if (type.id == TypeId::boolean || type.id == TypeId::dictionary || is_variable_width(type)) return false;
   auto const width = byte_width(type);
   if (width < 1 || width > 16 || !std::has_single_bit(static_cast<unsigned>(width))) return false;
-  for (std::size_t b = 0; b < table.num_batches(); ++b) {
-    auto const& array = table.batch(b).columns[column];
-    if (array.location.kind == Location::Kind::device) return false;
-    if (array.length > 0 && array.validity != nullptr && count_nulls(array) != 0) return false;
-  }
-  return true;
+  return is_whole_on_host(table, column);
 }
 
 partition::PayloadColumn payload_column(TableView table, std::size_t column) {

@@ -1,4 +1,5 @@
-// Columns whose values can be carried through a partitioning: plain ones as they are, short strings as cells.
+// What planners and writers ask of a column before its values move: whether it has nulls, the bytes that a gathered
+// value takes, and how values are carried through a partitioning, plain ones as they are, short strings as cells.
 #pragma once
 
 #include <cstddef>
@@ -10,6 +11,16 @@
 #include "partition/radix_partition.hpp"
 
 namespace garuda::materialize {
+
+/// Whether some row of the column is null.
+bool has_nulls(TableView table, std::size_t column);
+
+/// Bytes of a value of a column of strings behind offsets, on average.
+double mean_value_bytes(TableView table, std::size_t column);
+
+/// Bytes of one gathered value of a column, estimated from its type and, for strings and binary, from their mean
+/// length.
+std::uint64_t column_row_bytes(TableView table, std::size_t column);
 
 /// True when values of `column` are copied as they are, `byte_width` bytes each: a type of 1, 2, 4, 8 or 16 bytes other
 /// than booleans and dictionaries, and no nulls.
