@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <vector>
 
 #include "garuda/error.hpp"
 #include "garuda/join.hpp"
@@ -46,18 +45,6 @@ constexpr std::uint32_t radix_bits_for(std::uint64_t rows, std::uint64_t target)
   std::uint32_t bits = 0;
   while (bits < partition::kMaxRadixBits && (rows >> bits) > target) ++bits;
   return bits;
-}
-
-/// Radix bits that a device's slices may have: `least`, which sizes demand, and more while a partition keeps
-/// kSmallestDeviceSliceRows of `rows` rows.
-inline std::vector<std::uint32_t> device_radix_bits(std::uint32_t least, std::uint64_t rows) {
-  constexpr std::uint32_t kStep = 2;
-  constexpr std::uint32_t kMost = 8;
-  std::vector<std::uint32_t> all{least};
-  for (auto bits = least / kStep * kStep + kStep; bits <= kMost && (rows >> bits) >= kSmallestDeviceSliceRows;
-       bits += kStep)
-    all.push_back(bits);
-  return all;
 }
 
 /// Rows of a chunk when each takes `row_bytes` of the `free_bytes` left, at most `most`.

@@ -37,7 +37,7 @@ struct UploadedStrings {
 
 /// Device memory for columns that go up by the way `upload`.
 vk::MemoryUse use_of(Upload upload) {
-  return vulkan::mode_of(upload) == vk::UploadMode::map ? vk::MemoryUse::device_mapped : vk::MemoryUse::device;
+  return contract::mode_of(upload) == vk::UploadMode::map ? vk::MemoryUse::device_mapped : vk::MemoryUse::device;
 }
 
 /// Measures strings, and takes device memory for them.

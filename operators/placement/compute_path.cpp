@@ -20,7 +20,6 @@
 #include "operators/placement/whole_join.hpp"
 #include "operators/placement/whole_offer.hpp"
 #include "operators/resolve/join_columns.hpp"
-#include "operators/vulkan/device_offers.hpp"
 #include "operators/vulkan/group_slice.hpp"
 #include "operators/vulkan/vulkan_devices.hpp"
 
@@ -36,16 +35,16 @@ Result<void> add_join_slices(contract::JoinInquiry const& inquiry, contract::Joi
     return fail(ErrorCode::usage, "method=bitmap on path compute is of tables that live on a device");
   for (auto const method : {JoinMethod::partitioned, JoinMethod::global}) {
     if (asked != JoinMethod::automatic && asked != method) continue;
-    auto offer = vulkan::device_join_offer(Path::compute, inquiry);
+    auto offer = contract::device_join_offer(Path::compute, inquiry);
     offer.tuning.method = method;
-    vulkan::size_device_join(inquiry, offer, [&](std::uint64_t rows) {
+    contract::size_device_join(inquiry, offer, [&](std::uint64_t rows) {
       return compute::compute_join_bytes(std::min(shape.left.rows, rows), std::min(shape.right.rows, rows),
                                          shape.key_bits, method, tuning, contract::pairs_made(shape) > 0);
     });
-    auto const cut = vulkan::cut_join(inquiry, offer);
+    auto const cut = contract::cut_join(inquiry, offer);
     JoinTuning chosen;
     chosen.method = method;
-    offer.candidate.choices = fmt::format("{},{}", to_string(chosen), vulkan::to_string(cut));
+    offer.candidate.choices = fmt::format("{},{}", to_string(chosen), contract::to_string(cut));
     auto const build_rows = std::min({shape.left.rows, shape.right.rows, offer.slice_rows});
     auto const scattered =
         compute::scattered_bits(build_rows, method, cut.upload == vk::UploadMode::import_host, tuning);
@@ -61,14 +60,14 @@ Result<void> add_group_by_slices(contract::GroupByInquiry const& inquiry, contra
   auto const& shape = inquiry.shape;
   auto const& facts = inquiry.facts();
   GARUDA_TRY(compute::compute_tuning(*facts.vulkan));
-  auto offer = vulkan::device_group_by_offer(Path::compute, inquiry);
+  auto offer = contract::device_group_by_offer(Path::compute, inquiry);
   auto const words = contract::words_of_keys(shape);
-  vulkan::size_device_group_by(
+  contract::size_device_group_by(
       inquiry, offer, vulkan::most_group_rows(*facts.vulkan, words, contract::widest_value(shape.requests)),
       [&](std::uint64_t rows) {
         return compute::compute_group_by_slice_bytes(rows, words, contract::widest_value(shape.requests));
       });
-  auto const cut = vulkan::cut_group_by(inquiry, offer);
+  auto const cut = contract::cut_group_by(inquiry, offer);
   contract::set_phases(offer.candidate, compute::compute_group_by_costs(shape, cut, facts.rates(), inquiry.host));
   offers.list.push_back(std::move(offer));
   return {};

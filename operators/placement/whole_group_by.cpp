@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "operators/contract/offers/costs.hpp"
 #include "operators/device/column_upload.hpp"
 #include "operators/device/device_group_by.hpp"
 #include "operators/device/device_result.hpp"
@@ -16,7 +17,6 @@
 #include "operators/materialize/column_words.hpp"
 #include "operators/placement/whole_offer.hpp"
 #include "operators/run/query_run.hpp"
-#include "operators/vulkan/device_offers.hpp"
 
 namespace garuda::placement {
 namespace {
@@ -121,7 +121,7 @@ Result<std::vector<contract::GroupByOffer>> offer_whole_group_by(contract::Group
   GARUDA_TRY(check(inquiry));
   auto const columns = columns_of(*inquiry.shape.table);
   auto const shape = shape_of(inquiry, columns);
-  auto offer = vulkan::device_offer<contract::GroupByOffer>(Path::compute, inquiry);
+  auto offer = contract::device_offer<contract::GroupByOffer>(Path::compute, inquiry);
   describe_whole(inquiry, offer);
   offer.key_bits = 0;
   offer.slice_rows = static_cast<std::uint64_t>(inquiry.shape.table->table.num_rows());

@@ -24,7 +24,6 @@
 #include "operators/materialize/column_words.hpp"
 #include "operators/placement/whole_offer.hpp"
 #include "operators/run/query_run.hpp"
-#include "operators/vulkan/device_offers.hpp"
 
 namespace garuda::placement {
 namespace {
@@ -191,7 +190,7 @@ Result<std::vector<contract::JoinOffer>> offer_strategies(contract::JoinInquiry 
   GARUDA_TRY_ASSIGN(auto const strategies, compute::resident_join_strategies(shape, facts.rates(), tuning));
   std::vector<contract::JoinOffer> offers;
   for (auto const& strategy : strategies) {
-    auto& offer = offers.emplace_back(vulkan::device_join_offer(Path::compute, inquiry));
+    auto& offer = offers.emplace_back(contract::device_join_offer(Path::compute, inquiry));
     offer.tuning = compute::forcing(strategy, asked);
     describe_whole(inquiry, offer);
     for (auto const& strings : shape.strings)
@@ -341,7 +340,7 @@ Result<std::vector<contract::JoinOffer>> offer_ranges(contract::JoinInquiry cons
   GARUDA_TRY(check_placement(facts, inquiry.options.tuning.placement));
   GARUDA_TRY_ASSIGN(auto const tables, device::StreamedTables::create(request, {{}, facts.info}, std::nullopt));
   for (auto const side : kSides) GARUDA_TRY(check_buffers(tables.of(side).columns, tables.of(side).rows(), facts));
-  auto offer = vulkan::device_join_offer(Path::compute, inquiry);
+  auto offer = contract::device_join_offer(Path::compute, inquiry);
   describe_whole(inquiry, offer);
   offer.source = contract::TableSource::ranges;
   GARUDA_TRY(size_ranges(inquiry, tables, offer));

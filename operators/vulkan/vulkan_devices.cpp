@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "operators/contract/offers/costs.hpp"
 #include "vk_runtime/device/device_traits.hpp"
 #include "vk_runtime/device/instance.hpp"
 #include "vk_runtime/memory/pinned_memory.hpp"
@@ -198,24 +199,6 @@ Result<DeviceLanes> DeviceLanes::open(vk::Device& device, std::uint32_t num_lane
   return opened;
 }
 
-Upload upload_of(vk::UploadMode mode) noexcept {
-  switch (mode) {
-    case vk::UploadMode::map:
-      return Upload::map;
-    case vk::UploadMode::import_host:
-      return Upload::import;
-    case vk::UploadMode::stage:
-      break;
-  }
-  return Upload::stage;
-}
-
-vk::UploadMode mode_of(Upload upload) {
-  GARUDA_EXPECTS(upload != Upload::automatic);
-  if (upload == Upload::map) return vk::UploadMode::map;
-  return upload == Upload::import ? vk::UploadMode::import_host : vk::UploadMode::stage;
-}
-
 Result<vk::UploadMode> upload_mode(vk::DeviceTraits const& traits, Upload upload) {
   switch (upload) {
     case Upload::map:
@@ -240,7 +223,7 @@ Result<vk::UploadMode> upload_mode(vk::DeviceTraits const& traits, Upload upload
 Result<Upload> upload_on(vk::Device const& device, Upload asked, std::uint64_t bytes) {
   auto const& traits = device.traits();
   bool const is_small = bytes <= kMostMappedBytes && traits.device_memory_mappable();
-  auto const usual = is_small ? Upload::map : upload_of(vk::default_upload_mode(traits));
+  auto const usual = is_small ? Upload::map : contract::upload_of(vk::default_upload_mode(traits));
   auto const upload = asked == Upload::automatic ? usual : asked;
   GARUDA_TRY(upload_mode(traits, upload));
   return upload;
@@ -251,7 +234,7 @@ Result<std::unique_ptr<vk::CopyTeam>> open_copy_team(vk::Device& device, vk::Cop
   GARUDA_EXPECTS(copies.threads > 0);
   auto const most = copies.use_pinned ? std::min(copies.threads, kPinnedThreads) : copies.threads;
   auto const threads = std::clamp<std::uint64_t>(copies.bytes / kLeastThreadBytes, 1, most);
-  auto options = vk::streaming_team(direction, static_cast<std::uint32_t>(threads), mode_of(copies.upload));
+  auto options = vk::streaming_team(direction, static_cast<std::uint32_t>(threads), contract::mode_of(copies.upload));
   if (copies.use_pinned) options.piece_bytes = kPinnedPieceBytes;
   options.transfer.use_pinned = copies.use_pinned;
   options.wait.cancelled = copies.cancelled;

@@ -101,11 +101,6 @@ class LaneBackend final : public Backend {
   DeviceLanes lanes_;
 };
 
-/// Converts between a tuning's mode and the runtime's.
-Upload upload_of(vk::UploadMode mode) noexcept;
-/// Requires: not automatic.
-vk::UploadMode mode_of(Upload upload);
-
 /// The way that keys and values reach a device: the one asked for, or the device's default.
 /// Errors: no_device, with the reason, when the device has not what was asked for.
 Result<vk::UploadMode> upload_mode(vk::DeviceTraits const& traits, Upload upload);

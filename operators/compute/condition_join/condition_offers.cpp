@@ -7,7 +7,6 @@
 #include "operators/compute/condition_join/condition_join.hpp"
 #include "operators/compute/condition_join/condition_program.hpp"
 #include "operators/contract/offers/costs.hpp"
-#include "operators/vulkan/device_offers.hpp"
 #include "operators/vulkan/vulkan_devices.hpp"
 
 namespace garuda::compute {
@@ -50,7 +49,7 @@ contract::DeviceCut cut_slices(contract::JoinInquiry const& inquiry, contract::J
   auto const slices = std::max<std::uint64_t>(contract::slices_for(shape.left.rows, offer.slice_rows) *
                                                   contract::slices_for(shape.right.rows, offer.slice_rows),
                                               1);
-  return vulkan::cut_join(inquiry, offer, slices, uploaded_bytes(shape) / static_cast<double>(slices));
+  return contract::cut_join(inquiry, offer, slices, uploaded_bytes(shape) / static_cast<double>(slices));
 }
 
 contract::PhaseCosts costs_of(contract::JoinInquiry const& inquiry, contract::DeviceCut const& cut,
@@ -83,7 +82,7 @@ Result<contract::JoinOffers> compute_condition_offers(contract::JoinInquiry cons
   if (!fits_passes(parts))
     return fail(ErrorCode::no_device, "the condition keeps more results at a time than the passes do");
   GARUDA_TRY(compute_tuning(*inquiry.facts().vulkan));
-  auto offer = vulkan::device_join_offer(Path::compute, inquiry);
+  auto offer = contract::device_join_offer(Path::compute, inquiry);
   offer.key_bits = 0;
   offer.tuning.method = JoinMethod::nested_loops;
   auto const bytes_of = [&](std::uint64_t rows) {
@@ -91,7 +90,7 @@ Result<contract::JoinOffers> compute_condition_offers(contract::JoinInquiry cons
                                         std::min(shape.right.rows, rows));
   };
   auto const asked = inquiry.options.tuning.slice_rows;
-  vulkan::size_slices(inquiry, shape.larger_rows(), asked != 0 ? asked : kSliceRows, bytes_of, offer);
+  contract::size_slices(inquiry, shape.larger_rows(), asked != 0 ? asked : kSliceRows, bytes_of, offer);
   offer.device_bytes = bytes_of(std::min(offer.slice_rows, shape.larger_rows())) * offer.lanes;
   auto const cut = cut_slices(inquiry, offer);
   JoinTuning chosen;

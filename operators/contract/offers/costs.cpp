@@ -1,5 +1,7 @@
 #include "operators/contract/offers/costs.hpp"
 
+#include <fmt/format.h>
+
 #include <array>
 #include <cmath>
 
@@ -31,6 +33,21 @@ double output_row_bytes(JoinShape const& shape) {
   double bytes = 0;
   for (auto const& column : shape.output) bytes += column.bytes;
   return bytes;
+}
+
+std::uint64_t slices_of(JoinShape const& shape, JoinOffer const& offer) {
+  auto const parts = std::uint64_t{1} << offer.radix_bits;
+  auto const of_side = [&](std::uint64_t rows) { return slices_for(rows / parts + 1, offer.slice_rows); };
+  return parts * of_side(shape.left.rows) * of_side(shape.right.rows);
+}
+
+template <class Inquiry, class Offer>
+void choose_upload(Inquiry const& inquiry, double slice_bytes, Offer& offer, DeviceCut& cut) {
+  auto const& facts = inquiry.facts();
+  if (offer.tuning.upload == Upload::automatic)
+    offer.tuning.upload =
+        facts.vulkan == nullptr ? Upload::stage : upload_of(cheapest_upload(facts.rates(), *facts.vulkan, slice_bytes));
+  cut.upload = mode_of(offer.tuning.upload);
 }
 
 }  // namespace
@@ -157,6 +174,80 @@ double mark_ns(JoinShape const& shape, DeviceCut const& cut, rates::DeviceRates 
       ns += read_ns(rows_of(shape, side), rates) + rows_of(shape, side) / 8 / rates.download_bytes_per_s * kNs +
             submissions_ns(1, cut, rates);
   return ns;
+}
+
+Upload upload_of(vk::UploadMode mode) noexcept {
+  switch (mode) {
+    case vk::UploadMode::map:
+      return Upload::map;
+    case vk::UploadMode::import_host:
+      return Upload::import;
+    case vk::UploadMode::stage:
+      break;
+  }
+  return Upload::stage;
+}
+
+vk::UploadMode mode_of(Upload upload) {
+  GARUDA_EXPECTS(upload != Upload::automatic);
+  if (upload == Upload::map) return vk::UploadMode::map;
+  return upload == Upload::import ? vk::UploadMode::import_host : vk::UploadMode::stage;
+}
+
+JoinOffer device_join_offer(Path path, JoinInquiry const& inquiry) { return device_offer<JoinOffer>(path, inquiry); }
+
+GroupByOffer device_group_by_offer(Path path, GroupByInquiry const& inquiry) {
+  auto offer = device_offer<GroupByOffer>(path, inquiry);
+  offer.details.emplace_back("grouping", fmt::format("{}: the path's way", to_string(Grouping::slices)));
+  return offer;
+}
+
+DeviceCut cut_join(JoinInquiry const& inquiry, JoinOffer& offer, std::uint64_t slices, double slice_bytes) {
+  DeviceCut cut;
+  offer.chunk_rows = device_chunk_rows(inquiry.shape, inquiry.host);
+  cut.chunk_rows = offer.chunk_rows;
+  cut.radix_bits = offer.radix_bits;
+  cut.lanes = offer.lanes;
+  cut.slices = slices;
+  choose_upload(inquiry, slice_bytes, offer, cut);
+  return cut;
+}
+
+DeviceCut cut_join(JoinInquiry const& inquiry, JoinOffer& offer) {
+  auto const& shape = inquiry.shape;
+  auto const slices = slices_of(shape, offer);
+  auto const rows = (shape.left.rows + shape.right.rows) / slices + 1;
+  return cut_join(inquiry, offer, slices, static_cast<double>(rows) * shape.key_bits / 8);
+}
+
+DeviceCut cut_group_by(GroupByInquiry const& inquiry, GroupByOffer& offer) {
+  auto const& shape = inquiry.shape;
+  auto const parts = std::uint64_t{1} << (has_keys(shape) ? offer.radix_bits : 0);
+  auto const slice = std::min(offer.slice_rows, shape.rows / parts + 1);
+  DeviceCut cut;
+  cut.radix_bits = has_keys(shape) ? offer.radix_bits : 0;
+  cut.lanes = offer.lanes;
+  cut.slices = parts * slices_for(shape.rows / parts + 1, offer.slice_rows);
+  cut.pixels = offer.pixels * static_cast<double>(cut.slices);
+  auto const row_bytes = key_bytes(shape) + 4 * std::uint64_t{shape.value_words};
+  choose_upload(inquiry, static_cast<double>(slice) * static_cast<double>(row_bytes), offer, cut);
+  offer.candidate.choices = to_string(offer.tuning);
+  if (offer.tuning.radix_bits < 0) offer.candidate.choices += fmt::format(",radix_bits={}", cut.radix_bits);
+  return cut;
+}
+
+std::string to_string(DeviceCut const& cut) {
+  return fmt::format("upload={},radix_bits={},chunk_rows={}", to_string(cut.upload), cut.radix_bits, cut.chunk_rows);
+}
+
+std::vector<std::uint32_t> device_radix_bits(std::uint32_t least, std::uint64_t rows) {
+  constexpr std::uint32_t kStep = 2;
+  constexpr std::uint32_t kMost = 8;
+  std::vector<std::uint32_t> all{least};
+  for (auto bits = least / kStep * kStep + kStep; bits <= kMost && (rows >> bits) >= kSmallestDeviceSliceRows;
+       bits += kStep)
+    all.push_back(bits);
+  return all;
 }
 
 }  // namespace garuda::contract

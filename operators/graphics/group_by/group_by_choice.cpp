@@ -8,7 +8,6 @@
 #include "operators/contract/offers/costs.hpp"
 #include "operators/graphics/group_by/group_context.hpp"
 #include "operators/graphics/rows/row_programs.hpp"
-#include "operators/vulkan/device_offers.hpp"
 #include "operators/vulkan/group_slice.hpp"
 #include "operators/vulkan/pass_context.hpp"
 #include "shaders/shared/group_by_layout.h"
@@ -91,7 +90,7 @@ Result<contract::GroupByOffer> sized_group_by(contract::GroupByInquiry const& in
   options.tuning.radix_bits = radix_bits;
   contract::GroupByInquiry const forced{inquiry, inquiry.shape, options};
   auto const& shape = inquiry.shape;
-  auto offer = vulkan::device_group_by_offer(Path::graphics, inquiry);
+  auto offer = contract::device_group_by_offer(Path::graphics, inquiry);
   GARUDA_TRY_ASSIGN(auto const limits, group_by_limits(*inquiry.facts().vulkan));
   if (shape.key_words > 0) {
     GARUDA_TRY_ASSIGN(offer.tuning.keys, choose_key_form(shape.key_words, options.tuning.keys, limits));
@@ -100,7 +99,7 @@ Result<contract::GroupByOffer> sized_group_by(contract::GroupByInquiry const& in
   // Duplicates of a key never clash, so groups, not rows, fill an image; those beyond it take further images.
   auto const pixels = most_hash_pixels(limits.images);
   auto const image_groups = static_cast<std::uint64_t>(static_cast<double>(pixels) * kHashFill) + 1;
-  vulkan::size_device_group_by(
+  contract::size_device_group_by(
       forced, offer, vulkan::most_group_rows(*inquiry.facts().vulkan, words, contract::widest_value(shape.requests)),
       [&](std::uint64_t rows) {
         return group_by_slice_bytes(rows, words, contract::widest_value(shape.requests), limits);
@@ -111,7 +110,7 @@ Result<contract::GroupByOffer> sized_group_by(contract::GroupByInquiry const& in
 }
 
 void add_offer(contract::GroupByInquiry const& inquiry, contract::GroupByOffer offer, contract::GroupByOffers& offers) {
-  auto const cut = vulkan::cut_group_by(inquiry, offer);
+  auto const cut = contract::cut_group_by(inquiry, offer);
   contract::set_phases(offer.candidate, group_by_costs(inquiry.shape, cut, inquiry.facts().rates(), inquiry.host));
   offers.list.push_back(std::move(offer));
 }

@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "operators/contract/offers/costs.hpp"
-#include "operators/vulkan/device_offers.hpp"
 
 namespace garuda::graphics {
 namespace {
@@ -169,10 +168,10 @@ Result<contract::JoinOffer> sized_join(contract::JoinInquiry const& inquiry, std
   options.tuning.radix_bits = radix_bits;
   contract::JoinInquiry const forced{inquiry, inquiry.shape, options};
   auto const& shape = inquiry.shape;
-  auto offer = vulkan::device_join_offer(Path::graphics, inquiry);
+  auto offer = contract::device_join_offer(Path::graphics, inquiry);
   GARUDA_TRY_ASSIGN(auto const limits, graphics_limits(*inquiry.facts().vulkan, offer.tuning));
   auto const hash_rows = static_cast<std::uint64_t>(static_cast<double>(most_hash_pixels(limits)) * kHashFill);
-  vulkan::size_device_join(
+  contract::size_device_join(
       forced, offer, [&](std::uint64_t rows) { return full_slice_bytes(rows, shape, limits); },
       is_dense(shape) ? most_direct_pixels(limits) : hash_rows);
   return offer;
@@ -223,14 +222,14 @@ Result<void> add_strategies(contract::JoinInquiry const& inquiry, contract::Join
                             contract::JoinOffers& offers) {
   auto const& facts = inquiry.facts();
   GARUDA_TRY_ASSIGN(auto const limits, graphics_limits(*facts.vulkan, sized.tuning));
-  auto cut = vulkan::cut_join(inquiry, sized);
+  auto cut = contract::cut_join(inquiry, sized);
   for (auto const& strategy : strategies_of(sized.tuning, facts.measured.has_value(),
                                             facts.vulkan->format(vk::PixelFormat::r32_sfloat).blend)) {
     auto const pixels = pixels_of(inquiry.shape, strategy.address, sized, limits);
     if (!pixels && sized.tuning.address != Address::direct) continue;
     cut.pixels = pixels.value_or(0);
     auto& offer = offers.list.emplace_back(sized);
-    offer.candidate.choices = fmt::format("{},{}", to_string(strategy), vulkan::to_string(cut));
+    offer.candidate.choices = fmt::format("{},{}", to_string(strategy), contract::to_string(cut));
     contract::set_phases(offer.candidate, join_costs(inquiry.shape, strategy, cut, facts.rates(), inquiry.host));
     if (strategy.matching == Matching::compute) offer.tuning.matching = strategy.matching;
   }
