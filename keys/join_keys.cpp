@@ -119,8 +119,8 @@ Result<void> take_numbers_but(std::uint32_t other, AlignedBuffer numbers, Encode
   return measure_words(keys, control);
 }
 
-Result<EncodedJoinKeys> encode(std::span<KeyColumns const> tables, NullKeys nulls, Control const& control,
-                               std::uint32_t hash_bits) {
+Result<EncodedJoinKeys> encode_tables(std::span<KeyColumns const> tables, NullKeys nulls, Control const& control,
+                                      std::uint32_t hash_bits) {
   GARUDA_TRY_ASSIGN(auto const open, open_keys(tables, control, hash_bits));
   KeyEncoder encoder(open, nulls, control);
   GARUDA_TRY(encoder.scan());
@@ -223,7 +223,7 @@ Result<EncodedJoinKeys> BuildKeys::encode(KeyColumns const& probe, Control const
 
 Result<EncodedJoinKeys> encode_join_keys(KeyColumns const& left, KeyColumns const& right, Control const& control,
                                          NullKeys nulls, std::uint32_t hash_bits) {
-  return or_out_of_memory(kBlocks, [&] { return encode(std::array{left, right}, nulls, control, hash_bits); });
+  return or_out_of_memory(kBlocks, [&] { return encode_tables(std::array{left, right}, nulls, control, hash_bits); });
 }
 
 }  // namespace garuda::keys
