@@ -106,7 +106,6 @@ struct JoinTuning : RunTuning {
   Payload payload = Payload::automatic;
   JoinMethod method = JoinMethod::automatic;
   Matching matching = Matching::automatic;  ///< of the graphics path
-  std::uint32_t hash_bits = 64;             ///< of the hash that values and keys are numbered by, 4…64
 
   friend bool operator==(JoinTuning const&, JoinTuning const&) = default;
 };

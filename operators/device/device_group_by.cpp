@@ -35,7 +35,7 @@ Result<compute::DeviceValues> key_values(compute::ComputeContext& context, Devic
   auto values = values_of(table, column);
   auto const& from = table.columns[column];
   if (from.strings == nullptr || table.rows == 0) return values;
-  GARUDA_TRY_ASSIGN(auto numbers, string_numbers(table, *from.strings, compute::kStringHashBits, control));
+  GARUDA_TRY_ASSIGN(auto numbers, string_numbers(table, *from.strings, control));
   GARUDA_TRY_ASSIGN(auto keys, string_keys(context, table, column, *from.strings, std::move(numbers)));
   values.column.address = keys.keys.address();
   made.push_back(std::move(keys));

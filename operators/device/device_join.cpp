@@ -196,7 +196,7 @@ Result<compute::ResidentJoinShape> resident_join_shape(resolve::JoinRequest cons
   shape.nulls_equal = sides.nulls_equal;
   auto const number = [&](Strings const& strings) {
     auto const rows = sides.left.rows().rows + sides.right.rows().rows;
-    shape.strings.push_back(numbered_strings(sides.left.table(), strings, request.options.tuning.hash_bits, rows));
+    shape.strings.push_back(numbered_strings(sides.left.table(), strings, rows));
   };
   if (sides.key_strings != nullptr) number(*sides.key_strings);
   if (sides.composed) {

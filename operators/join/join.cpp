@@ -293,8 +293,7 @@ Result<keys::EncodedJoinKeys> encode_keys(resolve::JoinRequest const& request) {
     return keys;
   }
   return keys::encode_join_keys(left, {request.right, columns.key_columns(Side::right)}, control,
-                                request.spec.nulls_equal ? keys::NullKeys::kept : keys::NullKeys::left_out,
-                                request.options.tuning.hash_bits);
+                                request.spec.nulls_equal ? keys::NullKeys::kept : keys::NullKeys::left_out);
 }
 
 /// The options that plan a join: with a build side, those that it was made with.

@@ -115,9 +115,6 @@ std::span<Knob<JoinTuning> const> join_knobs() {
                               "of semi, anti and mark joins and of counts"),
       choice_knob<JoinTuning>("matching", kMatching, &JoinTuning::matching, "graphics",
                               "what finds matches in the images: drawn points, or compute passes"),
-      number_knob<JoinTuning>("hash_bits", 4, 64, &JoinTuning::hash_bits, "all",
-                              "bits of the hash that keys are numbered by: few show that numbers do not depend on it",
-                              64),
   });
   return all;
 }

@@ -14,6 +14,7 @@
 #include "operators/compute/primitives/compute_context.hpp"
 #include "operators/device/device_table.hpp"
 #include "operators/device/range_download.hpp"
+#include "operators/device/strings/string_numbers.hpp"
 #include "tests/device/device_tables.hpp"
 #include "tests/device/string_tables.hpp"
 #include "tests/reference/reference_group_by.hpp"
@@ -57,6 +58,17 @@ class DeviceStrings : public testing::DeviceTables {
     auto uploaded = device::upload_table(table.view(), all, there.state().device, options);
     if (!uploaded) throw std::runtime_error(uploaded.error().describe());
     return std::move(*uploaded);
+  }
+
+  /// Numbers the strings `s` of both tables by so few bits of their hashes that many are equal; joins find these
+  /// numbers kept, as any others.
+  static void number_by_few_bits(DeviceTable const& left, DeviceTable const& right) {
+    auto const strings_of = [](DeviceTable const& table) {
+      return table.state().columns[*find_column(table.schema(), "s")].strings;
+    };
+    auto const both = device::strings_of_both(strings_of(left), strings_of(right)).value();
+    Control const control;
+    ASSERT_TRUE(device::string_numbers(left.state(), *both, control, 4));
   }
 
   static void expect_rows(Table const& left, Table const& right, DeviceTable const& left_there,
@@ -214,12 +226,16 @@ TEST_F(DeviceStrings, AreKeysOfEveryKindOfJoin) {
   auto const right_there = upload(right);
   std::uint64_t cases = 0;
   for (bool const nulls_equal : {false, true})
-    for (auto const* const tuning : {"", "hash_bits=4", "payload=gather,build=left", "method=global"})
+    for (auto const* const tuning : {"", "payload=gather,build=left", "method=global"})
       for (auto const kind : kKinds)
         if (testing::takes_compiled_case(cases++))
           expect_rows(left, right, left_there, right_there, on("s", kind, nulls_equal), tuning);
   for (auto const kind : {JoinKind::semi, JoinKind::anti, JoinKind::mark})
     expect_rows(left, right, left_there, right_there, on("s", kind), "method=bitmap");
+  DeviceTable const others[]{upload(left), upload(right)};
+  number_by_few_bits(others[0], others[1]);
+  for (auto const kind : kKinds)
+    if (testing::takes_compiled_case(cases++)) expect_rows(left, right, others[0], others[1], on("s", kind), "");
   for (auto const kind : {JoinKind::inner, JoinKind::left, JoinKind::full}) {
     auto ordered = on("s", kind);
     ordered.ordered = true;
@@ -241,10 +257,12 @@ TEST_F(DeviceStrings, KeysOfEveryShapeAndLayout) {
                    std::to_string(static_cast<int>(right_layout)));
       auto const left = shapes_table(150, left_layout, 11);
       auto const right = shapes_table(170, right_layout, 12);
-      auto const left_there = upload(left);
-      auto const right_there = upload(right);
-      for (auto const* const tuning : {"hash_bits=4", ""})
-        expect_rows(left, right, left_there, right_there, on("s", JoinKind::full, true), tuning);
+      for (bool const by_few_bits : {true, false}) {
+        auto const left_there = upload(left);
+        auto const right_there = upload(right);
+        if (by_few_bits) number_by_few_bits(left_there, right_there);
+        expect_rows(left, right, left_there, right_there, on("s", JoinKind::full, true), "");
+      }
     }
 }
 

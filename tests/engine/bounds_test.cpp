@@ -81,8 +81,6 @@ TEST_F(Bounds, OfJoinTuning) {
       [](auto& tuning) { tuning.lanes = 257; },
       [](auto& tuning) { tuning.lanes = kMost; },
       [](auto& tuning) { tuning.chunk_rows = kMost; },
-      [](auto& tuning) { tuning.hash_bits = 0; },
-      [](auto& tuning) { tuning.hash_bits = 65; },
       [](auto& tuning) { tuning.build = static_cast<BuildSide>(9); },
       [](auto& tuning) { tuning.method = static_cast<JoinMethod>(200); },
   };

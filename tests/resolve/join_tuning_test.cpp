@@ -7,7 +7,7 @@ namespace {
 
 TEST(JoinTuning, ParsesEveryKnob) {
   auto const text =
-      "address=direct,storage=runs,probe=output,build=left,payload=carry,matching=compute,hash_bits=4,upload=stage,"
+      "address=direct,storage=runs,probe=output,build=left,payload=carry,matching=compute,upload=stage,"
       "radix_bits=0,slice_rows=1000,lanes=3,chunk_rows=77";
   auto const tuning = parse_join_tuning(text);
   ASSERT_TRUE(tuning) << tuning.error().describe();
@@ -17,7 +17,6 @@ TEST(JoinTuning, ParsesEveryKnob) {
   EXPECT_EQ(tuning->build, BuildSide::left);
   EXPECT_EQ(tuning->payload, Payload::carry);
   EXPECT_EQ(tuning->matching, Matching::compute);
-  EXPECT_EQ(tuning->hash_bits, 4U);
   EXPECT_EQ(tuning->upload, Upload::stage);
   EXPECT_EQ(tuning->radix_bits, 0);
   EXPECT_EQ(tuning->slice_rows, 1000U);

@@ -209,7 +209,6 @@ Result<KeyComposition> compose_keys(resolve::JoinRequest const& request) {
   KeyComposition composition;
   for (auto const side : kSides) composition.rows += tables.of(side).rows;
   composition.nulls_are_keys = request.spec.nulls_equal;
-  composition.hash_bits = request.options.tuning.hash_bits;
   for (auto const& pair : request.columns.keys) {
     GARUDA_TRY_ASSIGN(auto part, part_of(tables, pair, request.options.control));
     composition.parts.push_back(std::move(part));
@@ -254,8 +253,7 @@ Result<void> ComposedKeys::number_strings(compute::ComputeContext& context, Cont
   for (std::size_t p = 0; p < composition_->parts.size(); ++p) {
     auto const& part = composition_->parts[p];
     if (part.strings == nullptr) continue;
-    GARUDA_TRY_ASSIGN(auto const numbers,
-                      string_numbers(tables_.of(Side::left), *part.strings, composition_->hash_bits, control));
+    GARUDA_TRY_ASSIGN(auto const numbers, string_numbers(tables_.of(Side::left), *part.strings, control));
     for (auto const side : kSides) {
       auto const& table = tables_.of(side);
       if (table.rows == 0) continue;

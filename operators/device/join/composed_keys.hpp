@@ -58,7 +58,6 @@ struct KeyComposition {
   std::uint32_t num_words = 0;  ///< of numbered keys, those of their nulls included
   std::uint64_t rows = 0;       ///< of both sides
   bool nulls_are_keys = false;  ///< null is a value of its own; else rows with one are told apart by a flag
-  std::uint32_t hash_bits = 0;  ///< of strings' hashes that are kept
 
   bool is_packed() const noexcept { return num_words == 0; }
   std::uint32_t words() const noexcept { return bits > compute::kWordBits ? 2 : 1; }

@@ -59,8 +59,7 @@ Result<JoinableSides> JoinableSides::create(compute::ComputeContext& context, Mo
 
 Result<void> JoinableSides::number_keys(compute::ComputeContext& context, MovedSides const& sides,
                                         Control const& control) {
-  GARUDA_TRY_ASSIGN(auto const numbers,
-                    string_numbers(sides.left.table(), *sides.key_strings, sides.hash_bits, control));
+  GARUDA_TRY_ASSIGN(auto const numbers, string_numbers(sides.left.table(), *sides.key_strings, control));
   for (auto const side : {Side::left, Side::right}) {
     auto const& moved = sides.of(side);
     auto& made = numbered_[side_index(side)];

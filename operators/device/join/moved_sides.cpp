@@ -211,7 +211,6 @@ Result<MovedSides> moved_sides(resolve::JoinRequest const& request, bool counts)
     sides.key_words = device_key_words(*key_type);
     if (auto const& strings = sides.left.key().strings) {
       GARUDA_TRY_ASSIGN(sides.key_strings, strings_of_both(strings, sides.right.key().strings));
-      sides.hash_bits = request.options.tuning.hash_bits;
     }
     sides.nulls_equal = request.spec.nulls_equal && sides.left.key_nulls() && sides.right.key_nulls();
   }

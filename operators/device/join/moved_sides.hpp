@@ -104,7 +104,6 @@ struct MovedSides {
   bool nulls_equal = false;     ///< and both sides have null keys, which are not composed
   /// The strings of both sides' keys, by whose numbers keys are compared and come out of the join.
   std::shared_ptr<Strings const> key_strings{};
-  std::uint32_t hash_bits = 0;               ///< of these strings' hashes that are kept
   std::optional<KeyComposition> composed{};  ///< of keys that are not words of one column
   bool by_pairs = false;  ///< pairs of row numbers, those of the tables, come first: a condition is tested on
                           ///< them, or unmatched left rows find their places among them

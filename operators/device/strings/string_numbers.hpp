@@ -17,18 +17,18 @@ namespace garuda::device {
 /// For each string of one or two columns the number of one that is equal to it.
 struct StringNumbers {
   std::vector<std::weak_ptr<StringBytes const>> pieces;  ///< of which they are, in this order
-  std::uint32_t hash_bits = compute::kStringHashBits;
-  std::unique_ptr<vk::MemoryArena> arena;  // before the buffer: destroyed after it
+  std::unique_ptr<vk::MemoryArena> arena;                // before the buffer: destroyed after it
   vk::Buffer numbers;
 };
 
-/// The numbers of `strings`, kept with `table`. `hash_bits`: as record_string_numbers() takes them. Blocks where they
-/// are not there yet; thread-safe. Errors: those of device memory, device_failure, cancelled.
+/// The numbers of `strings`, kept with `table`. `hash_bits`: those that are made are made by, as
+/// record_string_numbers() takes them. Blocks where they are not there yet; thread-safe. Errors: those of device
+/// memory, device_failure, cancelled.
 Result<std::shared_ptr<StringNumbers const>> string_numbers(DeviceTableState const& table, Strings const& strings,
-                                                            std::uint32_t hash_bits, Control const& control);
+                                                            Control const& control,
+                                                            std::uint32_t hash_bits = compute::kStringHashBits);
 /// The strings of a query's keys, for plans: whether their numbers are there, and of how many rows they are wanted.
-compute::NumberedStrings numbered_strings(DeviceTableState const& table, Strings const& strings,
-                                          std::uint32_t hash_bits, std::uint64_t rows);
+compute::NumberedStrings numbered_strings(DeviceTableState const& table, Strings const& strings, std::uint64_t rows);
 /// The strings of a key column; nothing for other types.
 compute::NumberedStrings numbered_strings(DeviceTableState const& table, std::size_t column);
 
