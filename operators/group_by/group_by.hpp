@@ -15,7 +15,6 @@
 #include "garuda/error.hpp"
 #include "garuda/group_by.hpp"
 #include "keys/group_keys.hpp"
-#include "keys/key_decoder.hpp"
 #include "operators/contract/device_set.hpp"
 #include "operators/contract/group_by_kernel.hpp"
 #include "operators/contract/offers/path_row.hpp"

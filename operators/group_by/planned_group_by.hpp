@@ -6,7 +6,6 @@
 
 #include "garuda/error.hpp"
 #include "keys/group_keys.hpp"
-#include "keys/key_decoder.hpp"
 #include "operators/contract/group_by_kernel.hpp"
 #include "operators/group_by/value_reader.hpp"
 #include "operators/plan/group_by_planner.hpp"

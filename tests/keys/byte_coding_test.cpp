@@ -14,7 +14,6 @@
 #include "core/variable_value.hpp"
 #include "keys/group_keys.hpp"
 #include "keys/join_keys.hpp"
-#include "keys/key_decoder.hpp"
 #include "tests/keys/encoded_words.hpp"
 
 namespace garuda::keys {

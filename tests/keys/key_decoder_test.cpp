@@ -1,5 +1,5 @@
 // Packed keys come back as they were.
-#include "keys/key_decoder.hpp"
+#include "keys/group_keys.hpp"
 
 #include <gtest/gtest.h>
 
