@@ -1,6 +1,7 @@
 #include "operators/cpu/group_by/accumulators.hpp"
 
 #include <algorithm>
+#include <functional>
 #include <limits>
 #include <type_traits>
 
@@ -220,23 +221,18 @@ void ColumnAccumulator::add_extremes_to_one(contract::AggregateInput const& inpu
   auto& states = std::get<OrderedStates<OrderedOf<T>>>(ordered_);
   if constexpr (std::is_integral_v<T>) {
     // Integers are compared as they are: in vectors where they lie side by side.
-    bool const is_side_by_side = is_run(input, rows);
-    if ((request_.states & contract::kMinState) != 0) {
-      auto least = std::numeric_limits<T>::max();
-      if (is_side_by_side)
-        least = integer_runs<T>().least(run_values<T>(input, rows), rows.count);
+    auto const take = [&](OrderedOf<T>& best, auto extreme_of_run, T found, auto better) {
+      if (is_run(input, rows))
+        found = extreme_of_run(run_values<T>(input, rows), rows.count);
       else
-        for_values_of_one<T>(input, rows, [&](T value) { least = std::min(least, value); });
-      states.minima[group] = std::min(states.minima[group], ordered(least));
-    }
-    if ((request_.states & contract::kMaxState) != 0) {
-      auto greatest = std::numeric_limits<T>::min();
-      if (is_side_by_side)
-        greatest = integer_runs<T>().greatest(run_values<T>(input, rows), rows.count);
-      else
-        for_values_of_one<T>(input, rows, [&](T value) { greatest = std::max(greatest, value); });
-      states.maxima[group] = std::max(states.maxima[group], ordered(greatest));
-    }
+        for_values_of_one<T>(input, rows, [&](T value) { found = better(value, found) ? value : found; });
+      best = better(ordered(found), best) ? ordered(found) : best;
+    };
+    auto const& runs = integer_runs<T>();
+    if ((request_.states & contract::kMinState) != 0)
+      take(states.minima[group], runs.least, std::numeric_limits<T>::max(), std::less());
+    if ((request_.states & contract::kMaxState) != 0)
+      take(states.maxima[group], runs.greatest, std::numeric_limits<T>::min(), std::greater());
     return;
   }
   auto const find = [&](OrderedOf<T>& best, auto better) {

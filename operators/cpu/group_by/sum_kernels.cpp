@@ -204,22 +204,12 @@ RunSum sum(void const* values, std::size_t count) {
   }
 }
 
-template <class T>
-T least(void const* values, std::size_t count) {
+template <class T, bool kLeast>
+T extreme(void const* values, std::size_t count) {
   auto found = value_at<T>(values, 0);
   for (std::size_t i = 0; i < count; ++i) {
     auto const value = value_at<T>(values, i);
-    found = value < found ? value : found;
-  }
-  return found;
-}
-
-template <class T>
-T greatest(void const* values, std::size_t count) {
-  auto found = value_at<T>(values, 0);
-  for (std::size_t i = 0; i < count; ++i) {
-    auto const value = value_at<T>(values, i);
-    found = found < value ? value : found;
+    found = (kLeast ? value < found : found < value) ? value : found;
   }
   return found;
 }
@@ -258,7 +248,7 @@ RunSum sum_rounded_int64(void const* integers, std::size_t count) {
 }
 
 template <class T>
-constexpr IntegerRuns<T> kIntegerRuns{sum<T>, least<T>, greatest<T>};
+constexpr IntegerRuns<T> kIntegerRuns{sum<T>, extreme<T, true>, extreme<T, false>};
 
 constexpr RunKernels kRunKernels{
     kIntegerRuns<std::int32_t>, kIntegerRuns<std::uint32_t>, kIntegerRuns<std::int64_t>, kIntegerRuns<std::uint64_t>,
