@@ -275,23 +275,11 @@ std::uint32_t const* indices_as_codes(KeyColumn const& column, std::uint64_t num
   return array.length > 0 && is_aligned && is_injective ? indices : nullptr;
 }
 
-/// A value of each code: any, for they have the same bytes. `codes`: of these values, by number_values, fewer than
-/// kNullCode. Throws std::bad_alloc. Errors: cancelled.
-Result<std::vector<std::uint64_t>> heads_of(ValueBytes const& values, ValueCodes const& codes, Control const& control) {
-  auto const* const of_values = codes.codes.as<std::uint32_t>();
-  std::vector<std::uint64_t> heads(codes.num_codes);
-  GARUDA_TRY(for_each_range(values.size(), &control, [&](std::uint64_t begin, std::uint64_t end) {
-    for (auto i = begin; i < end; ++i)
-      if (of_values[i] != kNullCode) std::atomic_ref(heads[of_values[i]]).store(i, std::memory_order_relaxed);
-  }));
-  return heads;
-}
-
 /// Numbers the distinct values anew, from 0 in the order of their bytes. `codes`: of these values, by number_values,
 /// fewer than kNullCode. Throws std::bad_alloc. Errors: cancelled.
 Result<void> order_codes(ValueBytes const& values, ValueCodes& codes, Control const& control) {
   auto* const of_values = codes.codes.as<std::uint32_t>();
-  GARUDA_TRY_ASSIGN(auto const heads, heads_of(values, codes, control));
+  GARUDA_TRY_ASSIGN(auto const heads, heads_of({of_values, values.size()}, codes.num_codes, control));
   std::vector<OrderedValue> entries(codes.num_codes);
   GARUDA_TRY(for_each_range(entries.size(), &control, [&](std::uint64_t begin, std::uint64_t end) {
     for (auto code = begin; code < end; ++code)
@@ -413,9 +401,20 @@ Result<ValueCodes> number_values(ValueBytes const& values, Control const& contro
   return number_sections(values, sections, control);
 }
 
+Result<std::vector<std::uint64_t>> heads_of(std::span<std::uint32_t const> codes, std::uint64_t num_codes,
+                                            Control const& control) {
+  std::vector<std::uint64_t> heads(num_codes);
+  GARUDA_TRY(for_each_range(codes.size(), &control, [&](std::uint64_t begin, std::uint64_t end) {
+    for (auto i = begin; i < end; ++i)
+      if (codes[i] != kNullCode) std::atomic_ref(heads[codes[i]]).store(i, std::memory_order_relaxed);
+  }));
+  return heads;
+}
+
 Result<ValueNumbers> ValueNumbers::create(ValueBytes values, ValueCodes const& codes, Control const& control) {
   ValueNumbers numbers;
-  GARUDA_TRY_ASSIGN(numbers.heads_, heads_of(values, codes, control));
+  GARUDA_TRY_ASSIGN(numbers.heads_,
+                    heads_of({codes.codes.as<std::uint32_t>(), values.size()}, codes.num_codes, control));
   numbers.values_ = std::move(values);
   numbers.slots_.assign(std::bit_ceil(2 * numbers.heads_.size() + 2), kFreeSlot);
   auto const mask = numbers.slots_.size() - 1;

@@ -29,6 +29,11 @@ struct ValueCodes {
 /// hash does, of which `hash_bits` bits are kept. Throws std::bad_alloc. Errors: out_of_memory, cancelled.
 Result<ValueCodes> number_values(ValueBytes const& values, Control const& control, std::uint32_t hash_bits = 64);
 
+/// A position of each code, one of those that have it: their values have the same bytes. `codes`: below `num_codes`, or
+/// kNullCode. In parallel on the threads of the calling task arena. Throws std::bad_alloc. Errors: cancelled.
+Result<std::vector<std::uint64_t>> heads_of(std::span<std::uint32_t const> codes, std::uint64_t num_codes,
+                                            Control const& control);
+
 struct ColumnCodes {
   /// The memory of `codes`; columns encoded together share one. nullptr: codes are the column's own indices.
   std::shared_ptr<AlignedBuffer const> memory;

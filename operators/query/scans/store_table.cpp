@@ -114,14 +114,10 @@ Result<std::optional<StoredColumn>> as_codes(TableView table, std::size_t c, Con
   stored.type.value = std::make_shared<DataType const>(column.type);
   GARUDA_TRY_ASSIGN(stored.rows, AlignedBuffer::allocate(static_cast<std::int64_t>(rows * sizeof(std::int32_t))));
   auto* const written = stored.rows.as<std::uint32_t>();
-  std::vector<std::uint64_t> heads(codes.num_codes);  // of each code, a row that has it
   GARUDA_TRY(for_each_range(rows, &control, [&](std::uint64_t begin, std::uint64_t end) {
-    for (auto row = begin; row < end; ++row) {
-      auto const code = codes.codes[row];
-      written[row] = code == keys::kNullCode ? 0 : code;
-      if (code != keys::kNullCode) std::atomic_ref(heads[code]).store(row, std::memory_order_relaxed);
-    }
+    for (auto row = begin; row < end; ++row) written[row] = codes.codes[row] == keys::kNullCode ? 0 : codes.codes[row];
   }));
+  GARUDA_TRY_ASSIGN(auto const heads, keys::heads_of({codes.codes, rows}, codes.num_codes, control));
   GARUDA_TRY(write_dictionary(values.bytes, heads, stored));
   GARUDA_TRY_ASSIGN(stored.validity, validity_of(column.arrays));
   return stored;
