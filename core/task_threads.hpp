@@ -2,11 +2,16 @@
 #pragma once
 
 #include <oneapi/tbb/info.h>
+#include <oneapi/tbb/parallel_for.h>
 #include <oneapi/tbb/task_arena.h>
 #include <oneapi/tbb/task_scheduler_observer.h>
 
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
+#include <type_traits>
+#include <utility>
+#include <vector>
 
 #include "core/os/processor.hpp"
 #include "core/parallel_blocks.hpp"
@@ -46,6 +51,24 @@ auto on_threads(std::uint32_t threads, Body const& body) {
   tbb::task_arena arena(arena_threads(threads));
   WorkersElsewhere const workers(arena);
   return arena.execute(body);
+}
+
+/// The values of task(i) for each i below `count`, which so many threads find side by side, or the calling one
+/// `in_turn`. Blocks until all tasks have ended. Errors: that of the first task that has one.
+template <class Task, class Value = typename std::invoke_result_t<Task const&, std::size_t>::value_type>
+Result<std::vector<Value>> task_values(std::size_t count, std::uint32_t threads, bool in_turn, Task const& task) {
+  std::vector<Result<Value>> found(count);
+  auto const find = [&](std::size_t i) { found[i] = task(i); };
+  if (in_turn)
+    for (std::size_t i = 0; i < count; ++i) find(i);
+  else
+    on_threads(threads, [&] { oneapi::tbb::parallel_for(std::size_t{0}, count, find); });
+  std::vector<Value> values;
+  for (auto& one : found) {
+    GARUDA_TRY_ASSIGN(auto value, std::move(one));
+    values.push_back(std::move(value));
+  }
+  return values;
 }
 
 }  // namespace garuda

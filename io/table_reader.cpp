@@ -1,7 +1,5 @@
 #include "io/table_reader.hpp"
 
-#include <tbb/parallel_for.h>
-
 #include <algorithm>
 #include <utility>
 
@@ -48,16 +46,13 @@ Result<void> store_alike(ArrowBatches& batches, std::string const& sentence) {
 /// The rows of all files, side by side.
 Result<FileRows> read_files(TableFiles const& files, ReadOptions const& options) {
   GARUDA_TRY_ASSIGN(auto const folders, FolderColumns::make(files, options));
-  std::vector<Result<FileRows>> parts(files.files.size());
-  on_threads(options.threads, [&] {
-    tbb::parallel_for(std::size_t{0}, parts.size(),
-                      [&](std::size_t i) { parts[i] = read_file(files.files[i].path, folders.file_options()); });
-  });
+  GARUDA_TRY_ASSIGN(auto parts, task_values(files.files.size(), options.threads, false, [&](std::size_t i) {
+                      return read_file(files.files[i].path, folders.file_options());
+                    }));
   auto const sentence = "cannot read " + files.name;
   FileRows rows;
   for (std::size_t i = 0; i < parts.size(); ++i) {
-    if (!parts[i]) return propagate(std::move(parts[i]));
-    auto part = *std::move(parts[i]);
+    auto part = std::move(parts[i]);
     if (i == 0) rows = {part.file, part.schema, {}};
     auto const& first = files.files.front().path;
     auto const& path = files.files[i].path;

@@ -1,7 +1,5 @@
 #include "io/parquet/table_blocks.hpp"
 
-#include <tbb/parallel_for.h>
-
 #include <algorithm>
 #include <iterator>
 #include <utility>
@@ -109,16 +107,10 @@ Result<ArrowBatches> TableBlocks::read(std::size_t first, std::size_t end, std::
       of_files.push_back(blocks_[b]);
   }
   if (of_files.size() == 1) return read_of_file(of_files.front(), threads);
-  std::vector<Result<ArrowBatches>> parts(of_files.size());
-  on_threads(threads, [&] {
-    tbb::parallel_for(std::size_t{0}, parts.size(),
-                      [&](std::size_t i) { parts[i] = read_of_file(of_files[i], threads); });
-  });
+  GARUDA_TRY_ASSIGN(auto parts, task_values(of_files.size(), threads, false,
+                                            [&](std::size_t i) { return read_of_file(of_files[i], threads); }));
   ArrowBatches batches;
-  for (auto& part : parts) {
-    GARUDA_TRY_ASSIGN(auto more, std::move(part));
-    std::ranges::move(more, std::back_inserter(batches));
-  }
+  for (auto& part : parts) std::ranges::move(part, std::back_inserter(batches));
   return batches;
 }
 

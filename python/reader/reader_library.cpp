@@ -1,7 +1,5 @@
 #include "python/reader/reader_library.hpp"
 
-#include <tbb/parallel_for.h>
-
 #include <cstddef>
 #include <utility>
 
@@ -39,18 +37,8 @@ Result<ReadFiles> read_table(FilesToRead const& table, io::ReadOptions options) 
 
 Result<std::vector<ReadFiles>> read(std::vector<FilesToRead> const& tables, io::ReadOptions const& options) {
   keep_memory();
-  std::vector<Result<ReadFiles>> parts(tables.size());
-  auto const read_part = [&](std::size_t i) { parts[i] = read_table(tables[i], options); };
-  if (options.spill_folder)
-    for (std::size_t i = 0; i < tables.size(); ++i) read_part(i);
-  else
-    on_threads(options.threads, [&] { tbb::parallel_for(std::size_t{0}, tables.size(), read_part); });
-  std::vector<ReadFiles> read;
-  for (auto& part : parts) {
-    GARUDA_TRY_ASSIGN(auto rows, std::move(part));
-    read.push_back(std::move(rows));
-  }
-  return read;
+  return task_values(tables.size(), options.threads, options.spill_folder.has_value(),
+                     [&](std::size_t i) { return read_table(tables[i], options); });
 }
 
 void release_memory() { KeptMemory::instance().give_back_all(); }

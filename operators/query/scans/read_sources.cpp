@@ -1,7 +1,5 @@
 #include "operators/query/scans/read_sources.hpp"
 
-#include <tbb/parallel_for.h>
-
 #include <algorithm>
 #include <map>
 #include <optional>
@@ -31,20 +29,13 @@ void add_scans(std::vector<ScannedTable const*>& scans, Query const& query) {
 /// which each of them takes for itself, one after the other.
 Result<Sources> read_all(std::vector<ScannedTable const*> const& scans, std::vector<ScannedColumns> const& reads,
                          QueryOptions const& options) {
-  std::vector<Result<TableSource::Rows>> parts(scans.size());
   auto const read = [&](std::size_t i) {
     auto const [columns, rows] = reads_of(scans[i]->table, reads);
-    parts[i] = scans[i]->source->read(columns, rows, options);
+    return scans[i]->source->read(columns, rows, options);
   };
-  if (options.memory_limit_bytes != 0)
-    for (std::size_t i = 0; i < scans.size(); ++i) read(i);
-  else
-    on_threads(options.threads, [&] { tbb::parallel_for(std::size_t{0}, scans.size(), read); });
+  GARUDA_TRY_ASSIGN(auto rows, task_values(scans.size(), options.threads, options.memory_limit_bytes != 0, read));
   Sources sources;
-  for (std::size_t i = 0; i < scans.size(); ++i) {
-    GARUDA_TRY_ASSIGN(auto rows, std::move(parts[i]));
-    sources.emplace(scans[i]->source.get(), std::move(rows));
-  }
+  for (std::size_t i = 0; i < scans.size(); ++i) sources.emplace(scans[i]->source.get(), std::move(rows[i]));
   return sources;
 }
 
