@@ -37,6 +37,15 @@ void BigInteger::trim() noexcept {
   negative_ = negative_ && count_ > 0;
 }
 
+void BigInteger::write(std::span<std::uint64_t> words) const noexcept {
+  std::uint64_t carry = negative_ ? 1 : 0;
+  for (std::size_t w = 0; w < words.size(); ++w) {
+    auto const word = w < count_ ? words_[w] : 0;
+    words[w] = (negative_ ? ~word : word) + carry;
+    carry = carry != 0 && words[w] == 0 ? 1 : 0;
+  }
+}
+
 std::uint32_t BigInteger::bit_width() const noexcept {
   return count_ == 0 ? 0 : 64 * (count_ - 1) + static_cast<std::uint32_t>(std::bit_width(words_[count_ - 1]));
 }

@@ -29,6 +29,8 @@ class BigInteger {
   bool is_negative() const noexcept { return negative_; }
   /// The magnitude, low word first, the last one not 0; none of zero.
   std::span<std::uint64_t const> magnitude() const noexcept { return {words_.data(), count_}; }
+  /// Writes two's complement into all of `words`, low word first. Requires: they hold it.
+  void write(std::span<std::uint64_t> words) const noexcept;
   /// Bits of the magnitude; 0 of zero.
   std::uint32_t bit_width() const noexcept;
 

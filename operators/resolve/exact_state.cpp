@@ -21,20 +21,6 @@ constexpr std::size_t kHeaderBytes = 3 + kStateSums + sizeof(std::uint64_t) + 2 
 /// Exponents that products of float64 can have, and more.
 constexpr std::int32_t kMostExponent = 4096;
 
-/// Two's complement of as many words as `most` at least, and one for the sign.
-contract::Words signed_words(BigInteger const& value, std::size_t least) {
-  auto const magnitude = value.magnitude();
-  contract::Words words(std::max(magnitude.size() + 1, least), 0);
-  std::ranges::copy(magnitude, words.begin());
-  if (!value.is_negative()) return words;
-  std::uint64_t carry = 1;
-  for (auto& word : words) {
-    word = ~word + carry;
-    carry = carry != 0 && word == 0 ? 1 : 0;
-  }
-  return words;
-}
-
 /// A float sum of windows, over the kind's unit.
 BigInteger window_sum(contract::FloatSums const& sums, std::uint64_t group) {
   BigInteger total;
@@ -347,8 +333,9 @@ StateValues::StateValues(ResolvedAggregate aggregate, DataType const& second)
 
 void StateValues::set_sum(std::size_t place, BigInteger const& sum) {
   auto& state = states_[place];
-  // Words of integers as finalisers take them: two at least, which are signed.
-  state.sums = signed_words(sum, 2);
+  // Words of integers as finalisers take them: signed, and two at least.
+  state.sums.resize(std::max<std::size_t>(sum.magnitude().size() + 1, 2));
+  sum.write(state.sums);
   state.words_per_sum = static_cast<std::uint32_t>(state.sums.size());
 }
 

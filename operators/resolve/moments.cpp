@@ -169,14 +169,7 @@ std::optional<std::uint64_t> finalise_wide_sum(FinaliseInput const& input, Group
     auto const magnitude = sum.is_negative() ? -sum : sum;
     if (!(magnitude - limit).is_negative()) return groups[i];
     std::array<std::uint64_t, 4> words{};
-    std::ranges::copy(magnitude.magnitude(), words.begin());
-    if (sum.is_negative()) {
-      std::uint64_t carry = 1;
-      for (auto& word : words) {
-        word = ~word + carry;
-        carry = carry != 0 && word == 0 ? 1 : 0;
-      }
-    }
+    sum.write(words);
     out.put(i, words);
   }
   return std::nullopt;
