@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <functional>
 #include <new>
 #include <span>
 
@@ -224,15 +225,9 @@ double number_of(VkPipelineExecutableStatisticKHR const& statistic) {
 Result<std::map<std::string, double>> statistics_of(Device const& device, VkPipeline pipeline, std::uint32_t index) {
   VkPipelineExecutableInfoKHR const info{
       .sType = VK_STRUCTURE_TYPE_PIPELINE_EXECUTABLE_INFO_KHR, .pipeline = pipeline, .executableIndex = index};
-  auto const get = [&](std::uint32_t& count, VkPipelineExecutableStatisticKHR* into) {
-    return check(device.fn().vkGetPipelineExecutableStatisticsKHR(device.handle(), &info, &count, into),
-                 "vkGetPipelineExecutableStatisticsKHR");
-  };
-  std::uint32_t count = 0;
-  GARUDA_TRY(get(count, nullptr));
-  std::vector<VkPipelineExecutableStatisticKHR> found(count,
-                                                      {.sType = VK_STRUCTURE_TYPE_PIPELINE_EXECUTABLE_STATISTIC_KHR});
-  GARUDA_TRY(get(count, found.data()));
+  VkPipelineExecutableStatisticKHR const blank{.sType = VK_STRUCTURE_TYPE_PIPELINE_EXECUTABLE_STATISTIC_KHR};
+  auto const get = std::bind_front(device.fn().vkGetPipelineExecutableStatisticsKHR, device.handle(), &info);
+  GARUDA_TRY_ASSIGN(auto const found, listed("vkGetPipelineExecutableStatisticsKHR", blank, get));
   std::map<std::string, double> statistics;
   for (auto const& statistic : found) statistics[statistic.name] = number_of(statistic);
   return statistics;
@@ -421,17 +416,11 @@ std::size_t PipelineStore::size() const {
 Result<std::vector<Executable>> executables(Device const& device, Pipeline const& pipeline) {
   GARUDA_EXPECTS(device.traits().features.pipeline_executable_properties);
   VkPipelineInfoKHR const info{.sType = VK_STRUCTURE_TYPE_PIPELINE_INFO_KHR, .pipeline = pipeline.handle()};
-  auto const get = [&](std::uint32_t& count, VkPipelineExecutablePropertiesKHR* into) {
-    return check(device.fn().vkGetPipelineExecutablePropertiesKHR(device.handle(), &info, &count, into),
-                 "vkGetPipelineExecutablePropertiesKHR");
-  };
-  std::uint32_t count = 0;
-  GARUDA_TRY(get(count, nullptr));
-  std::vector<VkPipelineExecutablePropertiesKHR> found(count,
-                                                       {.sType = VK_STRUCTURE_TYPE_PIPELINE_EXECUTABLE_PROPERTIES_KHR});
-  GARUDA_TRY(get(count, found.data()));
+  VkPipelineExecutablePropertiesKHR const blank{.sType = VK_STRUCTURE_TYPE_PIPELINE_EXECUTABLE_PROPERTIES_KHR};
+  auto const get = std::bind_front(device.fn().vkGetPipelineExecutablePropertiesKHR, device.handle(), &info);
+  GARUDA_TRY_ASSIGN(auto const found, listed("vkGetPipelineExecutablePropertiesKHR", blank, get));
   std::vector<Executable> programs;
-  for (std::uint32_t i = 0; i < count; ++i) {
+  for (std::uint32_t i = 0; i < found.size(); ++i) {
     GARUDA_TRY_ASSIGN(auto statistics, statistics_of(device, pipeline.handle(), i));
     programs.push_back({found[i].name, found[i].stages, found[i].subgroupSize, std::move(statistics)});
   }

@@ -38,10 +38,8 @@ VkDebugUtilsMessengerCreateInfoEXT messenger_info(MessageLog& log) {
 }
 
 Result<bool> layer_installed(std::string_view name) {
-  std::uint32_t count = 0;
-  GARUDA_TRY(check(vkEnumerateInstanceLayerProperties(&count, nullptr), "vkEnumerateInstanceLayerProperties"));
-  std::vector<VkLayerProperties> layers(count);
-  GARUDA_TRY(check(vkEnumerateInstanceLayerProperties(&count, layers.data()), "vkEnumerateInstanceLayerProperties"));
+  GARUDA_TRY_ASSIGN(auto const layers, listed("vkEnumerateInstanceLayerProperties", VkLayerProperties{},
+                                              vkEnumerateInstanceLayerProperties));
   return std::ranges::any_of(layers, [&](VkLayerProperties const& layer) { return name == layer.layerName; });
 }
 

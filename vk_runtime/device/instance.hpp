@@ -25,6 +25,18 @@ std::string_view vk_result_name(VkResult result) noexcept;
 /// VkResult's name.
 Result<void> check(VkResult result, std::string_view call);
 
+/// All that the driver call `call` lists. `get`: calls it with a count and room for so many elements, or none; `blank`:
+/// an element that is not filled. Errors: those of check().
+template <class Element, class Get>
+Result<std::vector<Element>> listed(std::string_view call, Element const& blank, Get const& get) {
+  std::uint32_t count = 0;
+  GARUDA_TRY(check(get(&count, nullptr), call));
+  std::vector<Element> elements(count, blank);
+  GARUDA_TRY(check(get(&count, elements.data()), call));
+  elements.resize(count, blank);
+  return elements;
+}
+
 /// Makes an object of the device by `create`, the function of its table that is called `call`. Errors: those of
 /// check().
 template <class Handle, class Info>

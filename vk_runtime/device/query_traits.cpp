@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <functional>
 #include <string_view>
 
 #include "vk_runtime/device/instance.hpp"
@@ -211,12 +212,10 @@ void read_memory(VkPhysicalDevice device, DeviceTraits& traits) {
 }
 
 std::vector<std::string> extension_names(VkPhysicalDevice device) {
-  std::uint32_t count = 0;
-  if (vkEnumerateDeviceExtensionProperties(device, nullptr, &count, nullptr) != VK_SUCCESS) return {};
-  std::vector<VkExtensionProperties> properties(count);
-  if (vkEnumerateDeviceExtensionProperties(device, nullptr, &count, properties.data()) < 0) return {};
   std::vector<std::string> names;
-  for (VkExtensionProperties const& property : properties) names.emplace_back(property.extensionName);
+  auto const get = std::bind_front(vkEnumerateDeviceExtensionProperties, device, nullptr);
+  if (auto const properties = listed("vkEnumerateDeviceExtensionProperties", VkExtensionProperties{}, get))
+    for (VkExtensionProperties const& property : *properties) names.emplace_back(property.extensionName);
   return names;
 }
 
