@@ -6,11 +6,11 @@
 #include <chrono>
 #include <iterator>
 #include <memory>
-#include <numeric>
 #include <span>
 #include <utility>
 
 #include "core/buffer.hpp"
+#include "core/positions.hpp"
 #include "garuda/run.hpp"
 #include "operators/compute/primitives/compute_context.hpp"
 #include "operators/compute/strings/device_strings.hpp"
@@ -194,11 +194,7 @@ Result<DeviceTable> upload_table(TableView table, std::span<std::size_t const> w
   return DeviceTable(std::move(state));
 }
 
-std::vector<std::size_t> all_columns(DeviceTableState const& table) {
-  std::vector<std::size_t> all(table.columns.size());
-  std::iota(all.begin(), all.end(), std::size_t{0});
-  return all;
-}
+std::vector<std::size_t> all_columns(DeviceTableState const& table) { return first_positions(table.columns.size()); }
 
 Result<DownloadedColumns> download_columns(DeviceTableState const& table, std::span<std::size_t const> columns,
                                            Control const& control) {

@@ -8,12 +8,12 @@
 #include <cstdlib>
 #include <filesystem>
 #include <mutex>
-#include <numeric>
 #include <string_view>
 #include <utility>
 
 #include "core/kept_memory.hpp"
 #include "core/parallel_blocks.hpp"
+#include "core/positions.hpp"
 #include "operators/calibrate/background_calibration.hpp"
 #include "operators/calibrate/device_rates.hpp"
 #include "operators/calibrate/group_by_timing.hpp"
@@ -369,9 +369,7 @@ Result<JoinBuild> Engine::build(TableView table, std::vector<std::string> const&
 
 Result<DeviceTable> Engine::upload(TableView table, DeviceTableOptions const& options) {
   GARUDA_TRY_ASSIGN(auto const device, impl_->open_for(options));
-  std::vector<std::size_t> all(table.num_columns());
-  std::iota(all.begin(), all.end(), 0);
-  return device::upload_table(table, all, device, {.control = options.control});
+  return device::upload_table(table, first_positions(table.num_columns()), device, {.control = options.control});
 }
 
 Result<PinnedBuffer> Engine::allocate_pinned(std::uint64_t bytes, DeviceTableOptions const& options) {

@@ -4,6 +4,7 @@
 #include <numeric>
 #include <utility>
 
+#include "core/positions.hpp"
 #include "garuda/arrow_abi.h"
 #include "garuda/group_states.hpp"
 #include "operators/group_by/group_by.hpp"
@@ -121,8 +122,7 @@ Result<Table> PartialGroups::values_of(TableView groups, std::size_t b, Control 
       aggregates.push_back(spec_.aggregates[state.aggregate]);
       aggregates.back().name = taken_.resolved[state.aggregate].name;
     }
-  std::vector<std::size_t> of_keys(spec_.keys.size());
-  std::iota(of_keys.begin(), of_keys.end(), 0);
+  auto const of_keys = first_positions(spec_.keys.size());
   auto const states = select(groups, taken_.exact_columns(), b, b + 1);
   auto const keys = select(groups, of_keys, b, b + 1);
   auto const named = of_keys.empty() ? std::nullopt : std::optional(keys.view());

@@ -1,8 +1,9 @@
 #include "operators/pipeline/chunk.hpp"
 
 #include <algorithm>
-#include <numeric>
 #include <utility>
+
+#include "core/positions.hpp"
 
 namespace garuda::pipeline {
 namespace {
@@ -95,13 +96,11 @@ Result<Chunk> take(Chunk const& chunk, std::span<std::int64_t const> positions, 
     if (live.origins[origin]) taken.origins[origin] = rows_at(chunk.origins[origin], positions);
   if (live.slots.empty()) return taken;
   auto const table = table_of(chunk, live.slots);
-  std::vector<std::size_t> all(live.slots.size());
-  std::iota(all.begin(), all.end(), 0);
-  GARUDA_TRY_ASSIGN(auto const gatherer, Gatherer::create(table.view(), all));
+  GARUDA_TRY_ASSIGN(auto const gatherer, Gatherer::create(table.view(), first_positions(live.slots.size())));
   GARUDA_TRY_ASSIGN(auto gathered, gatherer.gather(positions));
   if (static_cast<std::size_t>(gathered.rows_taken) < positions.size())
     return fail(ErrorCode::limit_exceeded, "the strings that a query computes for some rows take more than 2^31 bytes");
-  for (std::size_t i = 0; i < all.size(); ++i) {
+  for (std::size_t i = 0; i < live.slots.size(); ++i) {
     auto const& field = *chunk.columns[live.slots[i]].field;
     taken.columns[live.slots[i]] = {&field, gathered.batch.columns[i], gathered.batch.owner};
   }

@@ -2,10 +2,10 @@
 
 #include <algorithm>
 #include <iterator>
-#include <numeric>
 #include <utility>
 
 #include "core/parallel_blocks.hpp"
+#include "core/positions.hpp"
 #include "operators/materialize/gather.hpp"
 
 namespace garuda::pipeline {
@@ -56,9 +56,7 @@ Table append_rows(std::span<Table const> tables) {
 
 Result<Table> gather_rows(TableView table, std::span<RowNumbers const> lists, Control const& control,
                           materialize::SpillSpace* space) {
-  std::vector<std::size_t> all(table.num_columns());
-  std::iota(all.begin(), all.end(), 0);
-  GARUDA_TRY_ASSIGN(auto const gatherer, Gatherer::create(table, all));
+  GARUDA_TRY_ASSIGN(auto const gatherer, Gatherer::create(table, first_positions(table.num_columns())));
   std::vector<Batch> batches;
   for (auto const& rows : lists)
     for (std::size_t taken = 0; taken < rows.size();) {

@@ -1,11 +1,11 @@
 #include "operators/query/bind_join.hpp"
 
 #include <algorithm>
-#include <numeric>
 #include <optional>
 #include <ranges>
 #include <utility>
 
+#include "core/positions.hpp"
 #include "core/type_rows.hpp"
 #include "keys/codes/key_types.hpp"
 #include "operators/contract/join_kind.hpp"
@@ -376,10 +376,8 @@ Result<Bound> bind_join(JoinClause const& written, Bound left, Bound right) {
   PairConditions conditions(left.schema, right.schema, lefts, rights);
   GARUDA_TRY_ASSIGN(auto const clause, conditions.with_keys(written));
   BoundJoin join{clause.kind, {}, {}, clause.nulls_equal, {}, {}};
-  join.left_columns.resize(left.schema.size());
-  std::iota(join.left_columns.begin(), join.left_columns.end(), 0);
-  join.right_columns.resize(contract::parts_of(clause.kind).pairs ? right.schema.size() : 0);
-  std::iota(join.right_columns.begin(), join.right_columns.end(), 0);
+  join.left_columns = first_positions(left.schema.size());
+  join.right_columns = first_positions(contract::parts_of(clause.kind).pairs ? right.schema.size() : 0);
   GARUDA_TRY_ASSIGN(join.keys, bind_keys(clause, lefts, rights));
   auto schema = schema_of(clause.kind, left.schema, right.schema);
   std::optional<expr::Expression> later;

@@ -3,12 +3,12 @@
 #include <algorithm>
 #include <cstddef>
 #include <limits>
-#include <numeric>
 #include <optional>
 #include <utility>
 #include <variant>
 #include <vector>
 
+#include "core/positions.hpp"
 #include "operators/contract/join_kind.hpp"
 #include "operators/query/bind_join.hpp"
 #include "operators/query/estimate.hpp"
@@ -79,9 +79,7 @@ class JoinPlanner {
   Result<Planned> plan(Bound query) {
     if (is_inner(query) || (picks_columns(query) && is_inner(query.inputs[0]))) return plan_inner(std::move(query));
     if (auto const* const scan = std::get_if<BoundScan>(&query.operation)) {
-      std::vector<std::size_t> all(query.schema.size());
-      std::iota(all.begin(), all.end(), 0);
-      GARUDA_TRY_ASSIGN(auto estimate, sample_table(scan->table, all, control_));
+      GARUDA_TRY_ASSIGN(auto estimate, sample_table(scan->table, first_positions(query.schema.size()), control_));
       return estimated(std::move(query), std::move(estimate));
     }
     if (picks_columns(query) && std::holds_alternative<BoundScan>(query.inputs[0].operation))
@@ -292,10 +290,8 @@ class JoinPlanner {
 
   static Bound inner_join(Bound left, Bound right, std::vector<std::pair<std::size_t, std::size_t>> const& keys) {
     BoundJoin join;
-    join.left_columns.resize(left.schema.size());
-    std::iota(join.left_columns.begin(), join.left_columns.end(), 0);
-    join.right_columns.resize(right.schema.size());
-    std::iota(join.right_columns.begin(), join.right_columns.end(), 0);
+    join.left_columns = first_positions(left.schema.size());
+    join.right_columns = first_positions(right.schema.size());
     auto schema = left.schema;
     schema.insert(schema.end(), right.schema.begin(), right.schema.end());
     AddedColumns lefts(left.schema);

@@ -1,8 +1,9 @@
 #include "operators/query/semi_filter.hpp"
 
 #include <algorithm>
-#include <numeric>
 #include <variant>
+
+#include "core/positions.hpp"
 
 namespace garuda::query {
 namespace {
@@ -25,8 +26,7 @@ Bound semi_join(Bound left, TableView built, Keys keys, bool nulls_equal) {
   join.kind = JoinKind::semi;
   join.keys = std::move(keys);
   join.nulls_equal = nulls_equal;
-  join.left_columns.resize(left.schema.size());
-  std::iota(join.left_columns.begin(), join.left_columns.end(), 0);
+  join.left_columns = first_positions(left.schema.size());
   Bound bound{std::move(join), {}, left.schema};
   bound.inputs.push_back(std::move(left));
   bound.inputs.push_back({BoundScan{built}, {}, built.schema()});

@@ -1,10 +1,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <numeric>
 #include <optional>
 #include <utility>
 
+#include "core/positions.hpp"
 #include "core/type_rows.hpp"
 #include "operators/substrait/depth.hpp"
 #include "operators/substrait/field_numbers.hpp"
@@ -14,12 +14,6 @@
 
 namespace garuda::substrait {
 namespace {
-
-std::vector<std::size_t> first_positions(std::size_t count) {
-  std::vector<std::size_t> positions(count);
-  std::iota(positions.begin(), positions.end(), std::size_t{0});
-  return positions;
-}
 
 /// A relation of a query whose columns are its fields.
 Relation plain(Query query, std::size_t width) { return {std::move(query), width, first_positions(width)}; }

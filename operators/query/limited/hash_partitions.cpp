@@ -1,11 +1,11 @@
 #include "operators/query/limited/hash_partitions.hpp"
 
 #include <algorithm>
-#include <numeric>
 #include <utility>
 
 #include "core/buffer.hpp"
 #include "core/parallel_blocks.hpp"
+#include "core/positions.hpp"
 #include "core/type_rows.hpp"
 #include "keys/codes/attribute_reader.hpp"
 #include "keys/numbering/mix.hpp"
@@ -92,9 +92,7 @@ Result<RowParts> hash_partitions(TableView table, std::span<HashedKey const> key
   // A row has two hashes, its digit, its number in lists that grow, and once more in one of them all, and its copy.
   constexpr std::uint64_t kRowBytes = 64;
   auto const window_rows = std::max<std::uint64_t>(limit.operator_bytes / 2 / (row_bytes + kRowBytes), 1024);
-  std::vector<std::size_t> all(table.num_columns());
-  std::iota(all.begin(), all.end(), 0);
-  GARUDA_TRY_ASSIGN(auto const gatherer, Gatherer::create(table, all, strings));
+  GARUDA_TRY_ASSIGN(auto const gatherer, Gatherer::create(table, first_positions(table.num_columns()), strings));
   auto const num_parts = std::size_t{1} << bits;
   RowParts parts(gatherer.schema(), num_parts);
   for (std::uint64_t begin = 0; begin < rows; begin += window_rows) {

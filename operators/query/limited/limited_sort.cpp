@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/positions.hpp"
 #include "core/shortage.hpp"
 #include "core/type_rows.hpp"
 #include "operators/materialize/gather.hpp"
@@ -116,9 +117,7 @@ class SortParts {
 
   Result<Table> sort_ranges(TableView table, std::uint64_t block_rows) {
     auto const rows = static_cast<std::uint64_t>(table.num_rows());
-    std::vector<std::size_t> all(table.num_columns());
-    std::iota(all.begin(), all.end(), 0);
-    GARUDA_TRY_ASSIGN(auto const gatherer, Gatherer::create(table, all));
+    GARUDA_TRY_ASSIGN(auto const gatherer, Gatherer::create(table, first_positions(table.num_columns())));
     GARUDA_TRY_ASSIGN(auto const between, splitters(gatherer, table, block_rows));
     auto const num_splitters = static_cast<std::size_t>(between.num_rows());
     std::optional<RowParts> ranges;
@@ -128,9 +127,8 @@ class SortParts {
       GARUDA_TRY_ASSIGN(auto const block, table_of(gatherer, numbers));
       auto const with_splitters = appended({&between, &block, &between});
       GARUDA_TRY_ASSIGN(auto const cuts, cut(with_splitters.view(), num_splitters));
-      std::vector<std::size_t> every(with_splitters.view().num_columns());
-      std::iota(every.begin(), every.end(), 0);
-      GARUDA_TRY_ASSIGN(auto const of_block, Gatherer::create(with_splitters.view(), every));
+      GARUDA_TRY_ASSIGN(auto const of_block,
+                        Gatherer::create(with_splitters.view(), first_positions(with_splitters.view().num_columns())));
       if (!ranges) ranges.emplace(of_block.schema(), cuts.size());
       GARUDA_TRY(ranges->add(of_block, cuts, limit_, control_));
     }
