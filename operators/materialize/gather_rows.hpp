@@ -91,9 +91,11 @@ class RowSelection {
     std::atomic<bool> has_null_rows{false};
     for_each_block(rows.size(), [&](std::int64_t begin, std::int64_t end) {
       auto& block = rows.blocks_[static_cast<std::size_t>(begin / kGatherBlockRows)];
-      auto const num_runs = rows.look_at(begin, end, block);
+      std::array<std::int32_t, kGatherBlockRows> ends;
+      auto const runs = rows.find_runs(begin, end, ends, block);
+      auto const num_runs = static_cast<std::int64_t>(runs.size());
       block.is_run = num_runs == 1 && block.least >= 0;
-      if (block.least >= 0 && num_runs * kFewestRunRows <= end - begin) block.run_ends = rows.find_runs(begin, end);
+      if (block.least >= 0 && num_runs * kFewestRunRows <= end - begin) block.run_ends.assign(runs.begin(), runs.end());
       if (block.least < -1 || block.greatest >= first_rows.back()) in_range.store(false, std::memory_order_relaxed);
       if (block.least < 0) has_null_rows.store(true, std::memory_order_relaxed);
     });
@@ -231,42 +233,41 @@ class RowSelection {
     return static_cast<std::uint64_t>(ids[i]) - static_cast<std::uint64_t>(ids[i - 1]);
   }
 
-  /// Sets the bounds of a block's ids. Returns the number of runs of consecutive ones.
-  std::int64_t look_at(std::int64_t begin, std::int64_t end, Block& block) const {
-    auto const* const ids = ids_.data() + begin;
-    auto const count = end - begin;
-    std::int64_t runs = 1;
-    std::uint64_t steps = 0;  // has the sign of those that go back
-    for (std::int64_t i = 1; i < count; ++i) {
-      auto const step = step_to(ids, i);
-      steps |= step;
-      runs += step != 1 ? 1 : 0;
-    }
-    block.least = id(begin);
-    block.greatest = id(end - 1);
-    bool const ascend = static_cast<std::int64_t>(steps) >= 0;
-    for (auto i = begin; i < end && !ascend; ++i) {
-      block.least = std::min(block.least, id(i));
-      block.greatest = std::max(block.greatest, id(i));
-    }
-    return runs;
-  }
-
-  /// Where the runs of consecutive ids end, counted from `begin`. Within long ones several ids are looked at together.
-  std::vector<std::int32_t> find_runs(std::int64_t begin, std::int64_t end) const {
+  /// Sets the bounds of a block's ids, and writes where the runs of consecutive ones end, counted from `begin`. Where
+  /// ids come as they please, no branch depends on them; within long runs several are looked at together.
+  std::span<std::int32_t const> find_runs(std::int64_t begin, std::int64_t end,
+                                          std::array<std::int32_t, kGatherBlockRows>& ends, Block& block) const {
     constexpr std::int32_t kAtOnce = 16;
     auto const* const ids = ids_.data() + begin;
     auto const count = static_cast<std::int32_t>(end - begin);
-    std::vector<std::int32_t> ends;
+    std::size_t runs = 0;
+    std::uint64_t steps = 0;  // has the sign of those that go back
+    bool is_long = true;
     for (std::int32_t first = 1; first < count; first += kAtOnce) {
       auto const last = std::min(first + kAtOnce, count);
-      std::uint64_t gaps = 0;
-      for (auto i = first; i < last; ++i) gaps |= step_to(ids, i) - 1;
-      for (auto i = first; i < last && gaps != 0; ++i)
-        if (step_to(ids, i) != 1) ends.push_back(i);
+      if (is_long && last - first == kAtOnce) {
+        std::uint64_t gaps = 0;
+        for (std::int32_t i = 0; i < kAtOnce; ++i) gaps |= step_to(ids, first + i) - 1;
+        if (gaps == 0) continue;
+      }
+      auto const before = runs;
+      for (auto i = first; i < last; ++i) {
+        auto const step = step_to(ids, i);
+        ends[runs] = i;
+        runs += step != 1 ? 1 : 0;
+        steps |= step;
+      }
+      is_long = runs - before <= 2;
     }
-    ends.push_back(count);
-    return ends;
+    ends[runs++] = count;
+    block.least = id(begin);
+    block.greatest = id(end - 1);
+    bool const ascend = static_cast<std::int64_t>(steps) >= 0;
+    for (std::size_t r = 1; r < runs && !ascend; ++r) {
+      block.least = std::min(block.least, id(begin + ends[r - 1]));
+      block.greatest = std::max(block.greatest, id(begin + ends[r - 1] - 1));
+    }
+    return std::span(ends).first(runs);
   }
 
   Result<void> find_batches() {
