@@ -5,8 +5,10 @@
 #include <atomic>
 #include <bit>
 #include <cstdint>
+#include <functional>
 #include <numeric>
 #include <span>
+#include <vector>
 
 #include "core/buffer.hpp"
 #include "core/look_ahead.hpp"
@@ -40,7 +42,8 @@ class JoinTable {
     keys_ = keys;
     shift_ = shared_low_bits;
     is_unique_ = true;
-    is_shared_ = keys.size() >= kSharedRows && oneapi::tbb::this_task_arena::max_concurrency() > 1;
+    auto const others = static_cast<std::uint64_t>(oneapi::tbb::this_task_arena::max_concurrency() - 1);
+    is_shared_ = keys.size() * others >= kSharedRows;
     auto const [least, last] = keys.empty() ? KeyRange{min, 0} : narrow_range({min, last_slot(min, max)});
     min_ = least;
     last_value_ = last;
@@ -60,7 +63,7 @@ class JoinTable {
   /// Upper bound of the bytes that a table of `num_rows` rows takes.
   static std::uint64_t peak_bytes(std::uint64_t num_rows) noexcept {
     auto const slots = std::max(most_direct(num_rows) + 1, 2 * kHashSlots * num_rows);
-    return 4 * (2 * slots + 1 + 2 * num_rows) + 8 * num_rank_words(most_ranked(num_rows)) +
+    return 4 * (2 * slots + 4 + 2 * num_rows) + 8 * num_rank_words(most_ranked(num_rows)) +
            5 * static_cast<std::uint64_t>(buffer_alignment());
   }
 
@@ -210,7 +213,7 @@ class JoinTable {
     }
   };
 
-  /// Fewer rows are not worth the tasks of several threads.
+  /// Rows times the threads that would help: fewer are not worth what it costs that several write at once.
   static constexpr std::uint64_t kSharedRows = std::uint64_t{1} << 19;
 
   /// Calls body(first, last) for all blocks of [0, count), in parallel on the threads of the calling task arena where
@@ -370,34 +373,46 @@ class JoinTable {
     });
   }
 
+  /// Adds to each count those before it.
+  Result<void> sum_up(std::uint32_t* counts, std::uint64_t size, Control const* control) const {
+    std::vector<std::uint32_t> totals((size + kBlockRows - 1) / kBlockRows);
+    GARUDA_TRY(for_blocks(size, control, [counts, totals = totals.data()](std::uint64_t first, std::uint64_t last) {
+      totals[first / kBlockRows] = std::accumulate(counts + first, counts + last, std::uint32_t{0});
+    }));
+    std::exclusive_scan(totals.begin(), totals.end(), totals.begin(), std::uint32_t{0});
+    return for_blocks(size, control, [counts, totals = totals.data()](std::uint64_t first, std::uint64_t last) {
+      std::inclusive_scan(counts + first, counts + last, counts + first, std::plus<>(), totals[first / kBlockRows]);
+    });
+  }
+
   /// Sorts the rows by slot, in order.
   Result<void> build_runs(Control const* control) {
     auto const rows = keys_.size();
-    GARUDA_TRY(reserve(run_begins_, num_slots_ + 1));
+    // Rows are counted two places behind their slot's begin, and placed by the count of one place behind it: once all
+    // are placed, that is where the next slot's begin.
+    auto const num_begins = num_slots_ + 3;  // a key that left the range meanwhile is behind the last slot
+    GARUDA_TRY(reserve(run_begins_, num_begins));
     GARUDA_TRY(reserve(rows_, rows));
     GARUDA_TRY(reserve(slot_of_row_, rows));
     auto* const begins = run_begins_.template as<std::uint32_t>();
     auto* const slot_of_row = slot_of_row_.template as<std::uint32_t>();
-    auto const next_of = [begins, is_shared = is_shared_](std::uint32_t slot) {
-      return is_shared ? std::atomic_ref(begins[slot]).fetch_add(1, std::memory_order_relaxed) : begins[slot]++;
+    auto const next_of = [is_shared = is_shared_](std::uint32_t& count) {
+      return is_shared ? std::atomic_ref(count).fetch_add(1, std::memory_order_relaxed) : count++;
     };
-    GARUDA_TRY(clear(begins, num_slots_ + 1, control));
+    GARUDA_TRY(clear(begins, num_begins, control));
     GARUDA_TRY(for_blocks(rows, control, [&](std::uint32_t first, std::uint32_t last) {
       for_slots(first, last, [=](std::uint32_t row, std::span<std::uint32_t const> slots) {
         for (auto const slot : slots) {
           slot_of_row[row++] = slot;
-          next_of(slot);
+          next_of(begins[slot + 2]);
         }
       });
     }));
-    std::exclusive_scan(begins, begins + num_slots_ + 1, begins, std::uint32_t{0});
+    GARUDA_TRY(sum_up(begins, num_begins, control));
     auto* const sorted = rows_.template as<std::uint32_t>();
     GARUDA_TRY(for_blocks(rows, control, [=](std::uint32_t first, std::uint32_t last) {
-      for (auto row = first; row < last; ++row) sorted[next_of(slot_of_row[row])] = row;
+      for (auto row = first; row < last; ++row) sorted[next_of(begins[slot_of_row[row] + 1])] = row;
     }));
-    // Each begin has moved to the next one's place.
-    std::copy_backward(begins, begins + num_slots_, begins + num_slots_ + 1);
-    begins[0] = 0;
     if (!is_shared_) return {};
     // Several threads have written the rows of one slot in any order.
     return for_blocks(num_slots_, control, [=](std::uint32_t first, std::uint32_t last) {
@@ -455,7 +470,7 @@ class JoinTable {
   Search search_;
   AlignedBuffer slots_;       ///< 1 + a row of the key, 0 without, and 0 behind the last; hashed: tag and row, 0 unused
   AlignedBuffer ranks_;       ///< ranked: the words of RankedKeys
-  AlignedBuffer run_begins_;  ///< slots + 1
+  AlignedBuffer run_begins_;  ///< slots + 3
   AlignedBuffer rows_;        ///< by slot, ascending in each
   AlignedBuffer slot_of_row_;  ///< while runs are built
 };
