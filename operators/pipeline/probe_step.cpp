@@ -5,6 +5,7 @@
 #include <numeric>
 #include <utility>
 
+#include "core/parallel_blocks.hpp"
 #include "expr/columns.hpp"
 #include "operators/join/join_build.hpp"
 #include "partition/radix_partition.hpp"
@@ -26,12 +27,17 @@ std::int64_t position_of(keys::EncodedKeys const& words, std::uint64_t word) {
                                          : std::int64_t{words.row_ids.as<std::uint32_t>()[word]};
 }
 
-/// Row numbers [0, rows) that are `wanted` of those that are marked.
-RowNumbers rows_of(contract::SideRows wanted, std::span<std::uint8_t const> marks) {
-  RowNumbers rows;
-  for (std::size_t row = 0; row < marks.size(); ++row)
-    if (wanted == contract::SideRows::all || (marks[row] != 0) == (wanted == contract::SideRows::matched))
-      rows.push_back(static_cast<std::int64_t>(row));
+/// Row numbers from `first` on, a mark each, that are `wanted` of those that are marked.
+RowNumbers rows_of(contract::SideRows wanted, std::span<std::uint8_t const> marks, std::int64_t first = 0) {
+  bool const takes_all = wanted == contract::SideRows::all;
+  bool const takes_marked = wanted == contract::SideRows::matched;
+  RowNumbers rows(marks.size());
+  std::size_t count = 0;
+  for (std::size_t row = 0; row < marks.size(); ++row) {
+    rows[count] = first + static_cast<std::int64_t>(row);
+    count += takes_all || (marks[row] != 0) == takes_marked ? 1 : 0;
+  }
+  rows.resize(count);
   return rows;
 }
 
@@ -243,25 +249,35 @@ ChunkColumn ProbeStep::mark_column(std::span<std::uint8_t const> marks) const {
 }
 
 Result<std::vector<Chunk>> ProbeStep::finish() const {
-  std::vector<Chunk> chunks;
-  if (build_marks_ == nullptr) return chunks;
+  if (build_marks_ == nullptr) return std::vector<Chunk>();
   Marks marks(spec_.num_build_rows);
   auto const& words = spec_.side->partitioned;
-  for (std::uint64_t word = 0; word < words.num_rows(); ++word)
-    if (build_marks_->is_set(word)) marks[words.row_id(word)] = 1;
-  auto const rows = rows_of(spec_.build_rows, marks);
-  for (std::size_t begin = 0; begin < rows.size(); begin += kWindowRows) {
-    auto const some = std::span(rows).subspan(begin, std::min<std::size_t>(kWindowRows, rows.size() - begin));
-    Chunk chunk{some.size(), std::vector<OriginRows>(columns_.num_origins),
-                std::vector<ChunkColumn>(columns_.slots.size())};
-    auto const nulls = std::make_shared<RowNumbers const>(some.size(), -1);
-    for (auto& origin : chunk.origins) origin.ids = nulls;
-    chunk.origins[spec_.build_origin].ids = std::make_shared<RowNumbers>(some.begin(), some.end());
-    for (auto const slot : live_.slots) chunk.columns[slot] = column_of_nulls(columns_.slots[slot].field, some.size());
-    if (spec_.mark) chunk.columns[*spec_.mark] = mark_column(std::span(marks).subspan(begin, some.size()));
-    chunks.push_back(std::move(chunk));
-  }
+  GARUDA_TRY(for_each_range(words.num_rows(), &spec_.control, [&](std::uint64_t first, std::uint64_t last) {
+    for (auto word = first; word < last; ++word)
+      if (build_marks_->is_set(word)) marks[words.row_id(word)] = 1;
+  }));
+  std::vector<Chunk> chunks((marks.size() + kWindowRows - 1) / kWindowRows);
+  GARUDA_TRY(for_each_block(chunks.size(), &spec_.control, [&](std::size_t window) {
+    auto const begin = window * kWindowRows;
+    chunks[window] = chunk_of_build_rows(
+        begin, std::span(marks).subspan(begin, std::min<std::size_t>(kWindowRows, marks.size() - begin)));
+  }));
+  std::erase_if(chunks, [](Chunk const& chunk) { return chunk.num_rows == 0; });
   return chunks;
+}
+
+/// Rows of the build side, from `begin` on and a mark each, that come beside nulls.
+Chunk ProbeStep::chunk_of_build_rows(std::uint64_t begin, std::span<std::uint8_t const> marks) const {
+  auto rows = std::make_shared<RowNumbers>(rows_of(spec_.build_rows, marks, static_cast<std::int64_t>(begin)));
+  auto const count = rows->size();
+  Chunk chunk{count, std::vector<OriginRows>(columns_.num_origins), std::vector<ChunkColumn>(columns_.slots.size())};
+  auto const nulls = std::make_shared<RowNumbers const>(count, -1);
+  for (auto& origin : chunk.origins) origin.ids = nulls;
+  chunk.origins[spec_.build_origin].ids = std::move(rows);
+  for (auto const slot : live_.slots) chunk.columns[slot] = column_of_nulls(columns_.slots[slot].field, count);
+  // Where rows are marked in the result all of them come.
+  if (spec_.mark) chunk.columns[*spec_.mark] = mark_column(marks);
+  return chunk;
 }
 
 }  // namespace garuda::pipeline

@@ -71,6 +71,7 @@ class ProbeStep final : public Step {
   Result<Chunk> paired(Chunk const& chunk, Matches const& matches, Live const& live) const;
   Result<void> give_probe_rows(Chunk chunk, Marks const& marks, Next const& next) const;
   ChunkColumn mark_column(std::span<std::uint8_t const> marks) const;
+  Chunk chunk_of_build_rows(std::uint64_t begin, std::span<std::uint8_t const> marks) const;
 
   ProbeSpec spec_;
   Columns const& columns_;
