@@ -133,6 +133,7 @@ Result<bool> PipelinedGroups::pays(std::span<TableView const> samples, std::uint
   keys::StableWords words(key_types());
   one_word_columns_ = ~std::uint64_t{0};
   std::uint64_t rows = 0;
+  std::uint64_t places = 0;     // that have rows
   std::uint64_t of_places = 0;  // keys of each place, added up
   std::unordered_set<std::uint64_t> all;
   for (auto const& sample : samples) {
@@ -141,12 +142,15 @@ Result<bool> PipelinedGroups::pays(std::span<TableView const> samples, std::uint
     auto const count = static_cast<std::uint64_t>(sample.num_rows());
     std::unordered_set<std::uint64_t> found(words.words()[0], words.words()[0] + count);
     rows += count;
+    places += count > 0 ? 1 : 0;
     of_places += found.size();
     all.merge(found);
   }
   for (auto& lane : lanes_) lane.words.emplace(key_types(), one_word_columns_);
   bool const come_again = all.size() <= of_places / 4 * 3 && all.size() <= num_rows / kFewestRowsPerGroup;
-  return come_again || all.size() <= std::max(rows / kFewestRowsPerGroup, std::min(rows / 2, kFewGroups));
+  // Where each place has keys of its own, so have all those that were not looked at.
+  bool const are_few = all.size() <= std::min(rows / 2, kFewGroups) && (places == 1 || all.size() < of_places);
+  return come_again || are_few || all.size() <= rows / kFewestRowsPerGroup;
 }
 
 Result<void> PipelinedGroups::add(std::size_t lane, std::uint64_t first, TableView given) {
