@@ -215,16 +215,18 @@ class JoinTable {
 
   /// Rows times the threads that would help: fewer are not worth what it costs that several write at once.
   static constexpr std::uint64_t kSharedRows = std::uint64_t{1} << 19;
+  /// Rows or slots that a thread takes at once: tables of some 100,000 rows keep many threads busy.
+  static constexpr std::uint64_t kBlockOfShared = std::uint64_t{1} << 13;
 
   /// Calls body(first, last) for all blocks of [0, count), in parallel on the threads of the calling task arena where
   /// the table is large, else in their order. Errors: cancelled.
   template <class Body>
   Result<void> for_blocks(std::uint64_t count, Control const* control, Body const& body) const {
-    if (is_shared_)
-      return for_each_range(count, control, [&](std::uint64_t first, std::uint64_t last) {
-        body(static_cast<std::uint32_t>(first), static_cast<std::uint32_t>(last));
-      });
-    return for_blocks_in_order(count, control, body);
+    if (!is_shared_) return for_blocks_in_order(count, control, body);
+    return for_each_block((count + kBlockOfShared - 1) / kBlockOfShared, control, [&](std::size_t block) {
+      auto const first = block * kBlockOfShared;
+      body(static_cast<std::uint32_t>(first), static_cast<std::uint32_t>(std::min(first + kBlockOfShared, count)));
+    });
   }
   template <class Body>
   static Result<void> for_blocks_in_order(std::uint64_t count, Control const* control, Body const& body) {
@@ -375,13 +377,14 @@ class JoinTable {
 
   /// Adds to each count those before it.
   Result<void> sum_up(std::uint32_t* counts, std::uint64_t size, Control const* control) const {
-    std::vector<std::uint32_t> totals((size + kBlockRows - 1) / kBlockRows);
-    GARUDA_TRY(for_blocks(size, control, [counts, totals = totals.data()](std::uint64_t first, std::uint64_t last) {
-      totals[first / kBlockRows] = std::accumulate(counts + first, counts + last, std::uint32_t{0});
+    auto const block_rows = is_shared_ ? kBlockOfShared : kBlockRows;
+    std::vector<std::uint32_t> totals((size + block_rows - 1) / block_rows);
+    GARUDA_TRY(for_blocks(size, control, [=, totals = totals.data()](std::uint64_t first, std::uint64_t last) {
+      totals[first / block_rows] = std::accumulate(counts + first, counts + last, std::uint32_t{0});
     }));
     std::exclusive_scan(totals.begin(), totals.end(), totals.begin(), std::uint32_t{0});
-    return for_blocks(size, control, [counts, totals = totals.data()](std::uint64_t first, std::uint64_t last) {
-      std::inclusive_scan(counts + first, counts + last, counts + first, std::plus<>(), totals[first / kBlockRows]);
+    return for_blocks(size, control, [=, totals = totals.data()](std::uint64_t first, std::uint64_t last) {
+      std::inclusive_scan(counts + first, counts + last, counts + first, std::plus<>(), totals[first / block_rows]);
     });
   }
 
