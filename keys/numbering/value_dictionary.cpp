@@ -28,6 +28,8 @@ namespace {
 
 /// Most distinct values in a thread's table: it then lies in a core's second-level cache.
 constexpr std::uint64_t kMostLocalValues = std::uint64_t{1} << 16;
+/// Most values of all threads' tables, which one thread brings together.
+constexpr std::uint64_t kMostMergedValues = std::uint64_t{1} << 17;
 /// Values a section: its table then lies in a core's cache.
 constexpr std::uint64_t kSectionValues = std::uint64_t{1} << 15;
 constexpr std::uint32_t kMaxSectionBits = 10;
@@ -92,6 +94,7 @@ class LocalNumbering {
     for (auto block = next_++; block < owners_.size(); block = next_++) {
       if (too_many_ || is_cancelled(&control)) return;
       owners_[block] = t;
+      auto const before = table.values().size();
       values_.for_each(block * kBlockRows, block_end(values_, block),
                        [&](std::uint64_t i, std::optional<std::string_view> bytes) {
                          if (!bytes) {
@@ -102,7 +105,8 @@ class LocalNumbering {
                          if (batch.is_full()) flush();
                        });
       flush();
-      if (table.values().size() > kMostLocalValues) too_many_ = true;
+      auto const merged = num_values_ += table.values().size() - before;
+      if (table.values().size() > kMostLocalValues || merged > kMostMergedValues) too_many_ = true;
     }
   }
 
@@ -136,6 +140,7 @@ class LocalNumbering {
   std::vector<Local> tables_;
   std::uint64_t num_codes_ = 0;
   std::atomic<std::size_t> next_{0};
+  std::atomic<std::uint64_t> num_values_{0};  ///< of all tables
   std::atomic<bool> too_many_{false};
 };
 
