@@ -171,7 +171,7 @@ contract::PhaseCosts costs_of(contract::JoinShape const& shape, ConditionStrateg
   return costs;
 }
 
-contract::JoinOffer offer_of(contract::JoinInquiry const& inquiry, ConditionStrategy strategy) {
+contract::JoinOffer condition_offer(contract::JoinInquiry const& inquiry, ConditionStrategy strategy) {
   auto const& shape = inquiry.shape;
   auto const& tuning = inquiry.options.tuning;
   contract::JoinOffer offer;
@@ -244,17 +244,18 @@ Result<contract::JoinOffers> cpu_condition_offers(contract::JoinInquiry const& i
   auto const& tuning = inquiry.options.tuning;
   auto const& condition = *inquiry.shape.condition;
   contract::JoinOffers offers;
-  if (tuning.method != JoinMethod::sorted_ranges) offers.list.push_back(offer_of(inquiry, nested_loops(inquiry)));
+  if (tuning.method != JoinMethod::sorted_ranges)
+    offers.list.push_back(condition_offer(inquiry, nested_loops(inquiry)));
   if (tuning.method == JoinMethod::nested_loops) return offers;
   auto const parts = expr::parts_of(condition);
   for (auto const build : {Side::right, Side::left}) {
     if (contract::build_side(tuning.build, build) != build) continue;
     auto const column = sorted_column(condition, build);
     if (!column) continue;
-    offers.list.push_back(
-        offer_of(inquiry, ConditionStrategy{.method = JoinMethod::sorted_ranges,
-                                            .build = build,
-                                            .compared_pairs = expr::pairs_in_range(condition, parts, build, *column)}));
+    offers.list.push_back(condition_offer(
+        inquiry, ConditionStrategy{.method = JoinMethod::sorted_ranges,
+                                   .build = build,
+                                   .compared_pairs = expr::pairs_in_range(condition, parts, build, *column)}));
   }
   if (offers.list.empty())
     return fail(ErrorCode::usage,
