@@ -11,9 +11,9 @@
 #include <string>
 #include <vector>
 
+#include "operators/cpu/group_by/grouping_strategies.hpp"
 #include "operators/cpu/group_by/partitioned_groups.hpp"
 #include "operators/cpu/group_by/sum_rows.hpp"
-#include "operators/cpu/group_by/whole_group_by.hpp"
 #include "tests/cpu/whole_problem.hpp"
 
 namespace garuda::cpu {

@@ -28,6 +28,15 @@ constexpr double kMeasuredMovedBytes = 16;
 /// A group that one thread merges out of a slice costs so many groups that all threads make.
 constexpr double kMergedGroupShare = 2;
 
+/// Bytes of a row that partitioning moves: twice over, since what was there before stays.
+std::uint64_t partitioned_row_bytes(contract::WholeTable const& table, contract::KeySpan const& keys) {
+  std::uint64_t bytes = std::holds_alternative<std::span<std::uint32_t const>>(keys.words) ? 4 : 8;
+  bytes += 8 * table.more_words.size();
+  bytes += table.num_rows > (std::uint64_t{1} << 32) ? 8 : 4;
+  for (auto const& request : table.requests) bytes += 4 * std::uint64_t{contract::value_words(request.kind)};
+  return bytes + kept_row_bytes(table.requests);
+}
+
 /// A group-by to be priced. `slices` is its offer in slices, with what all strategies have in common.
 struct Query {
   contract::GroupByShape const& shape;
@@ -232,6 +241,17 @@ Result<contract::GroupByOffers> cpu_group_by_offers(contract::GroupByInquiry con
     offer.details.emplace_back("grouping", fmt::format("{}: {}", to_string(grouping), strategy.describe(query)));
   }
   return offers;
+}
+
+contract::WholeSizes whole_sizes(contract::WholeTable const& table) {
+  contract::WholeSizes sizes;
+  sizes.group_bytes = state_bytes(table.requests, table.wants_first_rows);
+  if (auto const* keys = std::get_if<contract::KeySpan>(&table.keys)) {
+    sizes.has_keys = true;
+    sizes.slots = table.more_words.empty() ? ((keys->max - keys->min) >> shift_of(table)) + 1 : 0;
+    sizes.row_bytes = partitioned_row_bytes(table, *keys);
+  }
+  return sizes;
 }
 
 }  // namespace garuda::cpu

@@ -13,4 +13,7 @@ namespace garuda::cpu {
 /// See GroupByRow::offers. Errors: usage when the keys do not allow what is asked for.
 Result<contract::GroupByOffers> cpu_group_by_offers(contract::GroupByInquiry const& inquiry);
 
+/// The sizes by which groupings of the whole `table` are priced.
+contract::WholeSizes whole_sizes(contract::WholeTable const& table);
+
 }  // namespace garuda::cpu

@@ -242,15 +242,6 @@ template Result<std::unique_ptr<contract::WholeGroupBy>> open_local_groups(Table
 
 namespace {
 
-/// Bytes of a row that partitioning moves: twice over, since what was there before stays.
-std::uint64_t partitioned_row_bytes(contract::WholeTable const& table, contract::KeySpan const& keys) {
-  std::uint64_t bytes = std::holds_alternative<std::span<std::uint32_t const>>(keys.words) ? 4 : 8;
-  bytes += 8 * table.more_words.size();
-  bytes += table.num_rows > (std::uint64_t{1} << 32) ? 8 : 4;
-  for (auto const& request : table.requests) bytes += 4 * std::uint64_t{contract::value_words(request.kind)};
-  return bytes + kept_row_bytes(table.requests);
-}
-
 /// nullptr: a guess of `states` was wrong.
 template <class Word>
 Result<std::unique_ptr<contract::WholeGroupBy>> open(contract::WholeTable const& table, GroupStates const& states,
@@ -268,17 +259,6 @@ Result<std::unique_ptr<contract::WholeGroupBy>> open(contract::WholeTable const&
 }
 
 }  // namespace
-
-contract::WholeSizes whole_sizes(contract::WholeTable const& table) {
-  contract::WholeSizes sizes;
-  sizes.group_bytes = state_bytes(table.requests, table.wants_first_rows);
-  if (auto const* keys = std::get_if<contract::KeySpan>(&table.keys)) {
-    sizes.has_keys = true;
-    sizes.slots = table.more_words.empty() ? ((keys->max - keys->min) >> shift_of(table)) + 1 : 0;
-    sizes.row_bytes = partitioned_row_bytes(table, *keys);
-  }
-  return sizes;
-}
 
 Result<std::unique_ptr<contract::WholeGroupBy>> open_cpu_whole_group_by(contract::WholeTable const& table,
                                                                         contract::WholeGroupByOptions const& options) {

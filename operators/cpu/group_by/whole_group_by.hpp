@@ -7,13 +7,9 @@
 #include "garuda/control.hpp"
 #include "garuda/error.hpp"
 #include "operators/contract/group_by_kernel.hpp"
-#include "operators/contract/offers/offer.hpp"
 #include "operators/cpu/group_by/partitioned_groups.hpp"
 
 namespace garuda::cpu {
-
-/// Sizes of grouping `table` in this path.
-contract::WholeSizes whole_sizes(contract::WholeTable const& table);
 
 /// Bytes of a thread's hash table: it lies in the last-level cache beside those of a few other threads.
 inline constexpr std::uint64_t kLocalTableBytes = std::uint64_t{4} << 20;
