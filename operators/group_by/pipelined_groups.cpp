@@ -1,10 +1,10 @@
 #include "operators/group_by/pipelined_groups.hpp"
 
 #include <algorithm>
-#include <numeric>
 #include <unordered_set>
 #include <utility>
 
+#include "core/positions.hpp"
 #include "core/shortage.hpp"
 #include "operators/group_by/grouped_result.hpp"
 #include "operators/group_by/value_reader.hpp"
@@ -197,18 +197,12 @@ Result<Table> PipelinedGroups::heads_of_lanes() {
 }
 
 /// Where the keys are among the columns of heads.
-std::vector<std::size_t> PipelinedGroups::key_positions() const {
-  std::vector<std::size_t> positions(columns_.keys.size());
-  std::iota(positions.begin(), positions.end(), std::size_t{0});
-  return positions;
-}
-
 Result<std::optional<contract::MergedGroups>> PipelinedGroups::merge(TableView heads) {
   if (columns_.keys.empty()) return groups_->merge({});
   std::vector<DataType> types;
   for (auto const& field : heads.schema()) types.push_back(field.type);
   keys::StableWords words(types, one_word_columns_);
-  GARUDA_TRY(words.write(heads, key_positions()));
+  GARUDA_TRY(words.write(heads, first_positions(columns_.keys.size())));
   return groups_->merge(words.words());
 }
 
@@ -220,7 +214,7 @@ Result<std::vector<Batch>> PipelinedGroups::write(TableView heads, GroupChunk co
     readers.push_back(std::move(reader));
   }
   auto columns = columns_;
-  columns.keys = key_positions();
+  columns.keys = first_positions(columns_.keys.size());
   GARUDA_TRY_ASSIGN(auto const writer, GroupWriter::create(heads, columns, nullptr));
   schema = writer.schema();
   std::vector<Batch> batches;

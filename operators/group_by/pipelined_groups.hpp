@@ -85,7 +85,6 @@ class PipelinedGroups {
 
   Result<Values> read_values(TableView rows) const;
   std::vector<DataType> key_types() const;
-  std::vector<std::size_t> key_positions() const;
   Result<Table> heads_of_lanes();
   /// Brings groups of equal keys together: `heads` are those of lanes.
   Result<std::optional<contract::MergedGroups>> merge(TableView heads);

@@ -2,10 +2,10 @@
 
 #include <algorithm>
 #include <array>
-#include <numeric>
 #include <utility>
 
 #include "core/parallel_blocks.hpp"
+#include "core/positions.hpp"
 #include "expr/columns.hpp"
 #include "operators/join/join_build.hpp"
 #include "partition/radix_partition.hpp"
@@ -123,9 +123,8 @@ Result<void> ProbeStep::push(Chunk chunk, std::size_t lane, Next const& next) co
 
 Result<void> ProbeStep::probe_rows(Chunk chunk, std::size_t lane, Next const& next) const {
   auto const table = table_of(chunk, spec_.keys);
-  std::vector<std::size_t> all(spec_.keys.size());
-  std::iota(all.begin(), all.end(), 0);
-  GARUDA_TRY_ASSIGN(auto const keys, spec_.side->keys->encode({table.view(), all}, spec_.control));
+  GARUDA_TRY_ASSIGN(auto const keys,
+                    spec_.side->keys->encode({table.view(), first_positions(spec_.keys.size())}, spec_.control));
   Marks marks(is_marked(spec_.probe_rows) ? chunk.num_rows : 0);
   std::uint64_t matched = 0;
   for (std::size_t piece = 0; piece < pieces_.size(); ++piece) {
