@@ -42,7 +42,7 @@ __global__ void finish_rounded_kernel(SignedSums sums, std::uint64_t const* coun
   }
 }
 
-/// Sums of floats from their windows, likewise; as operators/resolve/exact_sum.hpp on the host.
+/// Sums of floats from their windows, likewise; as operators/resolve/aggregates.hpp on the host.
 __global__ void finish_float_sums_kernel(FloatWindows sums, int exponent, std::uint64_t const* counts,
                                          std::uint32_t groups, std::uint64_t* out) {
   for (auto g = global_thread(); g < groups; g += grid_threads()) {
