@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <limits>
 #include <span>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -75,6 +76,29 @@ bool shares_dictionary(ArrowBatches const& batches, int column) {
   auto const& first = batches.front()->column_data(column)->dictionary;
   return std::all_of(batches.begin(), batches.end(),
                      [&](auto const& batch) { return batch->column_data(column)->dictionary == first; });
+}
+
+/// The dictionary of a column of all batches.
+struct OneDictionary {
+  std::shared_ptr<arrow::Array> values;              ///< nullptr: batches keep their own
+  std::vector<std::shared_ptr<arrow::Buffer>> maps;  ///< of each batch: int32 places in `values` of its own values
+};
+
+arrow::Result<OneDictionary> dictionary_of(ArrowBatches const& batches, int column) {
+  auto const& type = static_cast<arrow::DictionaryType const&>(*batches.front()->column(column)->type());
+  ARROW_ASSIGN_OR_RAISE(auto const unifier, arrow::DictionaryUnifier::Make(type.value_type(), memory_pool()));
+  OneDictionary one;
+  std::unordered_map<arrow::ArrayData const*, std::shared_ptr<arrow::Buffer>> known;
+  for (auto const& batch : batches) {
+    auto const& array = static_cast<arrow::DictionaryArray const&>(*batch->column(column));
+    auto& map = known[array.data()->dictionary.get()];
+    if (map == nullptr) {
+      ARROW_RETURN_NOT_OK(unifier->Unify(*array.dictionary(), &map));
+    }
+    one.maps.push_back(map);
+  }
+  ARROW_RETURN_NOT_OK(unifier->GetResultWithIndexType(type.index_type(), &one.values));
+  return one;
 }
 
 }  // namespace
@@ -175,24 +199,26 @@ arrow::Result<ArrowBatches> unify_dictionaries(ArrowBatches batches, std::uint32
     if (fields[static_cast<std::size_t>(i)]->type()->id() == arrow::Type::DICTIONARY && !shares_dictionary(batches, i))
       differing.push_back(i);
   if (differing.empty()) return batches;
-  std::vector<arrow::ArrayVector> unified(differing.size());
+  std::vector<OneDictionary> unified(differing.size());
   ARROW_RETURN_NOT_OK(check_all(threads, differing.size(), [&](std::size_t i) -> arrow::Status {
-    arrow::ArrayVector chunks;
-    for (auto const& batch : batches) chunks.push_back(batch->column(differing[i]));
-    auto const column = std::make_shared<arrow::ChunkedArray>(chunks);
-    auto const one = arrow::DictionaryUnifier::UnifyChunkedArray(column, memory_pool());
+    auto one = dictionary_of(batches, differing[i]);
     // Some value types cannot be unified; their batches keep dictionaries of their own, which is as valid.
     if (one.status().IsNotImplemented()) return arrow::Status::OK();
-    ARROW_RETURN_NOT_OK(one.status());
-    unified[i] = (*one)->chunks();
+    ARROW_ASSIGN_OR_RAISE(unified[i], std::move(one));
     return arrow::Status::OK();
   }));
-  for (std::size_t b = 0; b < batches.size(); ++b) {
+  ARROW_RETURN_NOT_OK(check_all(threads, batches.size(), [&](std::size_t b) -> arrow::Status {
     auto columns = batches[b]->columns();
-    for (std::size_t i = 0; i < differing.size(); ++i)
-      if (!unified[i].empty()) columns[static_cast<std::size_t>(differing[i])] = unified[i][b];
+    for (std::size_t i = 0; i < differing.size(); ++i) {
+      if (unified[i].values == nullptr) continue;
+      auto& column = columns[static_cast<std::size_t>(differing[i])];
+      auto const* const map = unified[i].maps[b]->data_as<std::int32_t>();
+      ARROW_ASSIGN_OR_RAISE(column, static_cast<arrow::DictionaryArray const&>(*column).Transpose(
+                                        column->type(), unified[i].values, map, memory_pool()));
+    }
     batches[b] = arrow::RecordBatch::Make(batches[b]->schema(), batches[b]->num_rows(), std::move(columns));
-  }
+    return arrow::Status::OK();
+  }));
   return batches;
 }
 

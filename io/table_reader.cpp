@@ -136,7 +136,7 @@ Result<Table> read_table(TableFiles const& files, ReadOptions const& options) {
   GARUDA_ARROW_TRY_ASSIGN(auto batches, unify_dictionaries(std::move(rows.batches), options.threads),
                           ErrorCode::invalid_input, sentence);
   auto const schema = batches.empty() ? rows.schema : batches.front()->schema();
-  auto table = to_table(schema, std::move(batches));
+  auto table = on_threads(options.threads, [&] { return to_table(schema, std::move(batches)); });
   if (!table) return tl::unexpected(std::move(table).error().wrap(sentence));
   return table;
 }

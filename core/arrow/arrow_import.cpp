@@ -1,4 +1,6 @@
 #include <fmt/format.h>
+#include <oneapi/tbb/parallel_for.h>
+#include <oneapi/tbb/task_arena.h>
 
 #include <cstdint>
 #include <cstring>
@@ -164,6 +166,29 @@ Result<Batch> import_batch(Imported<ArrowArray> array, Schema const& schema, Kno
   return batch;
 }
 
+/// Arrays that a stream gives before they are looked at.
+constexpr std::size_t kBatchesAtOnce = 256;
+
+/// Makes batches of arrays: on the threads of the calling task arena, where this thread is in one.
+std::vector<Result<Batch>> import_batches(std::vector<Imported<ArrowArray>> arrays, Schema const& schema,
+                                          KnownDictionaries& known, Offsets offsets) {
+  namespace tbb = oneapi::tbb;
+  std::vector<Result<Batch>> batches(arrays.size());
+  auto const import_at = [&](std::size_t i, KnownDictionaries& dictionaries) {
+    batches[i] = import_batch(std::move(arrays[i]), schema, dictionaries, offsets);
+  };
+  bool const has_threads = tbb::this_task_arena::current_thread_index() != tbb::task_arena::not_initialized;
+  for (std::size_t i = 0; i < batches.size() && (i == 0 || !has_threads); ++i) import_at(i, known);
+  if (has_threads && batches.size() > 1)
+    tbb::this_task_arena::isolate([&] {
+      tbb::parallel_for(std::size_t{1}, batches.size(), [&](std::size_t i) {
+        auto of_first = known;
+        import_at(i, of_first);
+      });
+    });
+  return batches;
+}
+
 /// The failure of a stream callback that returned `code`.
 tl::unexpected<Error> producer_failure(Imported<ArrowArrayStream>& stream, int code) {
   char const* message = stream->get_last_error == nullptr ? nullptr : stream->get_last_error(stream.get());
@@ -201,17 +226,24 @@ Result<Table> import_arrow(ArrowArrayStream* stream, Offsets offsets) {
   GARUDA_TRY_ASSIGN(auto fields, read_schema(owned));
   std::vector<Batch> batches;
   KnownDictionaries known(fields.size());
-  while (true) {
-    ArrowArray produced{};
-    if (auto const code = owned->get_next(owned.get(), &produced); code != 0) return producer_failure(owned, code);
-    if (produced.release == nullptr) return Table(std::move(fields), std::move(batches));
-    auto batch = import_batch(Imported<ArrowArray>(&produced), fields, known, offsets);
-    if (!batch) {
-      return tl::unexpected(
-          std::move(batch).error().wrap(fmt::format("invalid batch at position: {}", batches.size())));
+  int code = 0;
+  for (bool is_end = false; !is_end;) {
+    std::vector<Imported<ArrowArray>> arrays;
+    while (!is_end && arrays.size() < kBatchesAtOnce) {
+      ArrowArray produced{};
+      code = owned->get_next(owned.get(), &produced);
+      is_end = code != 0 || produced.release == nullptr;
+      if (!is_end) arrays.emplace_back(&produced);
     }
-    batches.push_back(*std::move(batch));
+    for (auto& batch : import_batches(std::move(arrays), fields, known, offsets)) {
+      if (!batch)
+        return tl::unexpected(
+            std::move(batch).error().wrap(fmt::format("invalid batch at position: {}", batches.size())));
+      batches.push_back(*std::move(batch));
+    }
   }
+  if (code != 0) return producer_failure(owned, code);
+  return Table(std::move(fields), std::move(batches));
 }
 
 }  // namespace garuda

@@ -1,8 +1,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <oneapi/tbb/task_arena.h>
 
 #include <cstdint>
 #include <limits>
+#include <list>
 #include <optional>
 #include <string>
 #include <vector>
@@ -230,6 +232,28 @@ TEST(ArrowStreamImport, ReadsAllBatches) {
   EXPECT_EQ(foreign.releases, 1);
   for (auto* batch : {&first, &second, &third}) EXPECT_TRUE(batch->arrays_released());
   EXPECT_TRUE(first.schemas_released());
+}
+
+TEST(ArrowStreamImport, GivesTheSameOnSeveralThreads) {
+  std::vector<Cells> texts;
+  for (bool const is_shared : {false, true}) {
+    std::list<ForeignBatch> batches;
+    std::vector<ForeignBatch*> given;
+    for (std::int64_t b = 0; b < 600; ++b) {
+      auto& batch = batches.emplace_back(sample_batch());
+      batch.array()->offset = b % 4;
+      batch.array()->length = 5 - b % 4;
+      given.push_back(&batch);
+    }
+    ForeignStream foreign(given);
+    oneapi::tbb::task_arena arena(3);
+    auto const table =
+        is_shared ? arena.execute([&] { return import_arrow(&foreign.stream); }) : import_arrow(&foreign.stream);
+    ASSERT_TRUE(table) << table.error().describe();
+    EXPECT_EQ(table->batches().size(), 600U);
+    texts.push_back(cells(table->view(), kText));
+  }
+  EXPECT_EQ(texts[0], texts[1]);
 }
 
 TEST(ArrowStreamImport, RefusesABatchOfAnotherSchema) {

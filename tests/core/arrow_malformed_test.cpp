@@ -1,6 +1,7 @@
 // Arrow C arrays and schemas that break the interface's rules, each refused, and everything released exactly once.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <oneapi/tbb/task_arena.h>
 
 #include <cstdint>
 #include <functional>
@@ -240,6 +241,21 @@ TEST_P(MalformedArrow, IsRefusedBehindAGoodBatchOfAStream) {
   auto const taken = good.array()->release == nullptr;
   EXPECT_TRUE(good.arrays_released(taken ? 1 : 0));
   EXPECT_TRUE(bad.arrays_released(taken ? 1 : 0));
+}
+
+TEST_P(MalformedArrow, IsRefusedByThreadsThatShareTheBatches) {
+  auto good = sample_batch();
+  auto another = sample_batch();
+  auto bad = sample_batch();
+  GetParam().damage(bad);
+  *good.schema() = *bad.schema();
+  ForeignStream foreign({&good, &another, &bad});
+  oneapi::tbb::task_arena arena(3);
+  auto const table = arena.execute([&] { return import_arrow(&foreign.stream); });
+  ASSERT_FALSE(table);
+  EXPECT_THAT(table.error().describe(), HasSubstr(GetParam().expected));
+  auto const taken = good.array()->release == nullptr;
+  for (auto* batch : {&good, &another, &bad}) EXPECT_TRUE(batch->arrays_released(taken ? 1 : 0));
 }
 
 // Not in the tables: behind a batch of a stream, a released array is the end of the stream.
