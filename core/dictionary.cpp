@@ -2,7 +2,11 @@
 
 #include <algorithm>
 #include <functional>
+#include <string_view>
 #include <unordered_map>
+#include <unordered_set>
+
+#include "core/variable_value.hpp"
 
 namespace garuda {
 namespace {
@@ -21,6 +25,16 @@ struct HashOfMemory {
            static_cast<std::size_t>(array.offset);
   }
 };
+
+/// The dictionary of all arrays; nullptr: there are several, or no arrays.
+ArrayView const* one_dictionary(std::span<ArrayView const> arrays) {
+  if (arrays.empty()) return nullptr;
+  auto const* const first = arrays.front().dictionary;
+  bool const is_one = std::ranges::all_of(arrays, [&](ArrayView const& array) {
+    return array.dictionary == first || SameMemory{}(*array.dictionary, *first);
+  });
+  return is_one ? first : nullptr;
+}
 
 }  // namespace
 
@@ -43,12 +57,20 @@ DistinctDictionaries distinct_dictionaries(std::span<ArrayView const> arrays) {
 }
 
 ArrayView const* one_ascending_dictionary(std::span<ArrayView const> arrays) {
-  if (arrays.empty() || !arrays.front().dictionary->ascends) return nullptr;
-  auto const* const first = arrays.front().dictionary;
-  bool const is_one = std::ranges::all_of(arrays, [&](ArrayView const& array) {
-    return array.dictionary == first || SameMemory{}(*array.dictionary, *first);
-  });
-  return is_one ? first : nullptr;
+  auto const* const one = one_dictionary(arrays);
+  return one != nullptr && one->ascends ? one : nullptr;
+}
+
+bool have_one_distinct_dictionary(std::span<ArrayView const> arrays, DataType const& value_type) {
+  constexpr std::int64_t kMostValues = std::int64_t{1} << 12;
+  auto const* const one = one_dictionary(arrays);
+  if (one == nullptr || one->ascends) return one != nullptr;
+  if (type_row(value_type.id).family != TypeFamily::bytes || one->length > kMostValues || count_nulls(*one) > 0)
+    return false;
+  std::unordered_set<std::string_view> seen;
+  for (std::int64_t i = 0; i < one->length; ++i)
+    if (!seen.insert(bytes_at(*one, value_type, one->offset + i)).second) return false;
+  return true;
 }
 
 }  // namespace garuda

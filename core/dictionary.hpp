@@ -37,4 +37,9 @@ DistinctDictionaries distinct_dictionaries(std::span<ArrayView const> arrays);
 /// nullptr: there is none such. Requires: `arrays` are of a dictionary type.
 ArrayView const* one_ascending_dictionary(std::span<ArrayView const> arrays);
 
+/// Whether all arrays have one dictionary whose values differ, so that their indices are equal where their values are:
+/// it ascends, or has a few thousand texts or binaries at most, which are looked at. Requires: `arrays` are of a
+/// dictionary type with such values.
+bool have_one_distinct_dictionary(std::span<ArrayView const> arrays, DataType const& value_type);
+
 }  // namespace garuda

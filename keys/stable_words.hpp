@@ -37,7 +37,7 @@ class GrowingDictionary {
 class StableWords {
  public:
   /// Whether values of the type have words of their own: not decimals of 256 bits, and of dictionaries one that
-  /// all tables share, of less than 2^31 values that ascend (one_ascending_dictionary).
+  /// all tables share, of less than 2^31 values that differ (have_one_distinct_dictionary).
   static bool can_write(DataType const& type, bool is_one_dictionary) noexcept;
 
   static constexpr std::size_t kMostColumns = 64;  ///< of keys: each has a bit for its null

@@ -36,7 +36,7 @@ class PipelinedGroups {
   /// which nothing but sums is wanted (only_sums).
   struct Rows {
     Schema schema;
-    std::vector<bool> have_one_dictionary;  ///< all batches one whose values ascend; a column each
+    std::vector<bool> have_one_dictionary;  ///< all batches one whose values differ; a column each
     std::vector<std::size_t> integers{};
   };
 

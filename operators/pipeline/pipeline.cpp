@@ -307,8 +307,8 @@ bool Pipeline::has_one_dictionary(Slot slot) const {
   auto const& known = columns_.slots[slot];
   if (known.field.type.id != TypeId::dictionary || !known.source) return false;
   auto const arrays = column_arrays(columns_.sources[*known.source].table, known.column);
-  auto const* const dictionary = one_ascending_dictionary(arrays);
-  return dictionary != nullptr && dictionary->length <= std::numeric_limits<std::int32_t>::max();
+  return have_one_distinct_dictionary(arrays, *known.field.type.value) &&
+         arrays.front().dictionary->length <= std::numeric_limits<std::int32_t>::max();
 }
 
 Schema Pipeline::schema_of(std::vector<std::string> names) const {

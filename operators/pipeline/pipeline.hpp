@@ -155,7 +155,7 @@ class Pipeline {
   bool comes_along(Slot slot) const;
   Field field_of(Slot slot) const;
   Schema schema_of(std::vector<std::string> names) const;
-  /// Whether all rows of a column have one dictionary, whose values ascend.
+  /// Whether all rows of a column have one dictionary, whose values differ.
   bool has_one_dictionary(Slot slot) const;
   Result<std::uint64_t> build_bytes_left(std::uint64_t build_rows) const;
 

@@ -147,3 +147,19 @@ def test_products_of_decimals_leave_64_bits_in_some_rows(is_stored: bool) -> Non
         assert digits(found["s"][0].as_py(), 4) == sum(row[1] for row in expected)
         least = min(x * y for x, y in zip(a, b, strict=True) if x is not None and y != 300)
         assert digits(found["l"][0].as_py(), 4) == least
+
+
+@pytest.mark.parametrize("values", [["b", "a", "c"], ["b", "a", "b"], ["b", None, "c"]])
+def test_groups_by_dictionaries_in_no_order(values: list[str | None]) -> None:
+    rows = 60_000
+    codes = [i * 7 % 3 for i in range(rows)]
+    dictionary = pyarrow.DictionaryArray.from_arrays(pyarrow.array(codes, pyarrow.int32()), pyarrow.array(values))
+    table = pyarrow.table({"k": dictionary, "n": range(rows)})
+    expected: dict[str | None, list[int]] = {}
+    for i, code in enumerate(codes):
+        expected.setdefault(values[code], []).append(i)
+    query = "select k, count(*) c, sum(n) s from t where n >= 0 group by k"
+    for threads in (1, 2):
+        found = garuda.sql(query, t=garuda.table(table), threads=threads).to_arrow().to_pylist()
+        assert {row["k"]: (row["c"], row["s"]) for row in found} == {k: (len(v), sum(v)) for k, v in expected.items()}
+        assert len(found) == len(expected)
