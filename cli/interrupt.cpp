@@ -22,6 +22,7 @@ namespace {
 // A signal handler has no argument to find its state by, so this state is the process's.
 std::atomic<bool> interrupt_flag{false};
 std::atomic<bool> sentence_claimed{false};
+std::atomic<std::thread::id> keeper{};  // the thread that has a whole result; none before there is one
 using FileName = std::filesystem::path::value_type const*;
 std::atomic<FileName> temporary_file{nullptr};
 static_assert(std::atomic<bool>::is_always_lock_free && std::atomic<FileName>::is_always_lock_free);
@@ -46,7 +47,9 @@ std::terminate_handler usual_terminate = nullptr;
   std::optional<int> code;
   try {
     if (auto const shortage = current_shortage()) {
-      if (entered.test_and_set()) std::this_thread::sleep_for(std::chrono::hours(1));
+      auto const keeps = keeper.load();
+      bool const is_late = keeps != std::thread::id() && keeps != std::this_thread::get_id();
+      if (is_late || entered.test_and_set()) std::this_thread::sleep_for(std::chrono::hours(1));
       code = report(*shortage);
     }
   } catch (...) {  // not even the sentence finds memory
@@ -97,6 +100,8 @@ void install_terminate_handler() noexcept {
   os::handle_cut_file(on_cut_file);
   os::prepare_thread_ends();
 }
+
+void keep_the_result() noexcept { keeper = std::this_thread::get_id(); }
 
 std::atomic<bool> const& interrupted() noexcept { return interrupt_flag; }
 

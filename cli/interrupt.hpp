@@ -18,6 +18,10 @@ void install_signal_handlers() noexcept;
 /// out of their threads, and others abort. Any other exception or abort ends the process as before.
 void install_terminate_handler() noexcept;
 
+/// From now on what other threads lack does not end the process: the result is whole, and what is left for this thread
+/// to do needs none of them. A worker that cannot start another one may say so at any later time.
+void keep_the_result() noexcept;
+
 /// Set by the first signal. For Control::cancelled and ReadOptions::cancelled.
 std::atomic<bool> const& interrupted() noexcept;
 

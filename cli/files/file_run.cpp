@@ -232,6 +232,7 @@ Result<void> FileRun::write(QueryResult& result) {
   auto const sentence =
       line_of(fmt::format("{} rows, {} bytes in {}", stats.rows_out, bytes, request_.output->string()));
   auto const numbers = stats_text(stats, result.plan());
+  keep_the_result();
   GARUDA_TRY(writer.commit());
   bar_.clear();
   if (!request_.quiet) write_error(sentence);
