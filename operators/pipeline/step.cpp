@@ -28,6 +28,11 @@ std::vector<Slot> ComputeStep::makes() const {
   return slots;
 }
 
+void ComputeStep::set_live(Live live) {
+  wanted_ = std::move(live.wanted);
+  for (auto& column : columns_) column.narrow.reset();
+}
+
 void ComputeStep::allow_narrow(std::vector<bool> const& slots) {
   for (auto& column : columns_)
     if (slots[column.slot] && column.field.type.id == TypeId::decimal128)
@@ -39,8 +44,10 @@ Result<void> ComputeStep::push(Chunk chunk, std::size_t, Next const& next) const
     if (!wanted_[column.slot]) continue;
     if (column.narrow) {
       GARUDA_TRY_ASSIGN(auto narrow, column.program->narrow_values(chunk));
-      if (narrow) chunk.columns[column.slot] = {&*column.narrow, narrow->array, std::move(narrow->owner)};
-      if (narrow) continue;
+      if (narrow) {
+        chunk.columns[column.slot] = {&*column.narrow, narrow->array, std::move(narrow->owner)};
+        continue;
+      }
     }
     GARUDA_TRY_ASSIGN(auto written, column.program->values(chunk));
     chunk.columns[column.slot] = {&column.field, written.array, std::move(written.owner)};

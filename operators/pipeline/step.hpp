@@ -31,11 +31,12 @@ class Step {
   virtual std::vector<Slot> makes() const { return {}; }
   /// Whether chunks that the step gives hold rows by their numbers.
   virtual bool takes_rows() const noexcept = 0;
-  /// Called once, before any push: what the steps behind read.
+  /// Called before any push, and anew where rows are pushed for another result: what the steps behind read.
   virtual void set_live(Live live) = 0;
   /// Whether the step takes and gives chunks whose decimals of 128 bits have 64, with a field of their own.
   virtual bool takes_narrow() const noexcept { return false; }
-  /// `slots`: whether what reads the slot takes such decimals. Called before chunks are pushed that may have them.
+  /// `slots`: whether what reads the slot takes such decimals, until set_live() is called again. Called before chunks
+  /// are pushed that may have them.
   virtual void allow_narrow([[maybe_unused]] std::vector<bool> const& slots) {}
   /// `lane`: the thread's, below the number that the pipeline was made for.
   virtual Result<void> push(Chunk chunk, std::size_t lane, Next const& next) const = 0;
@@ -78,7 +79,7 @@ class ComputeStep final : public Step {
   bool takes_rows() const noexcept override { return false; }
   bool takes_narrow() const noexcept override { return true; }
   void allow_narrow(std::vector<bool> const& slots) override;
-  void set_live(Live live) override { wanted_ = std::move(live.wanted); }
+  void set_live(Live live) override;
   Result<void> push(Chunk chunk, std::size_t lane, Next const& next) const override;
 
  private:

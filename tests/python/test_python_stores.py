@@ -163,3 +163,22 @@ def test_groups_by_dictionaries_in_no_order(values: list[str | None]) -> None:
         found = garuda.sql(query, t=garuda.table(table), threads=threads).to_arrow().to_pylist()
         assert {row["k"]: (row["c"], row["s"]) for row in found} == {k: (len(v), sum(v)) for k, v in expected.items()}
         assert len(found) == len(expected)
+
+
+def test_groups_begin_anew_where_floats_lie_far_from_their_samples() -> None:
+    rows = 300_000
+    floats = [1.5] * rows
+    floats[30_000] = 1e300
+    kind = pyarrow.decimal128(15, 2)
+    prices = pyarrow.array([decimal.Decimal(i % 1_000).scaleb(-2) for i in range(rows)], kind)
+    table = garuda.table(pyarrow.table({"k": [i % 3 for i in range(rows)], "d": prices, "f": floats}))
+    query = "select k, sum(d * d) s, sum(f) t, avg(d * (1 - d)) a from t where d <> 3 group by k order by k"
+    found = garuda.sql(query, t=table, threads=2).to_arrow().to_pylist()
+    left = [i % 1_000 for i in range(rows)]
+    for row in found:
+        taken = [i for i in range(row["k"], rows, 3) if left[i] != 300]
+        assert int(row["s"].scaleb(4)) == sum(left[i] ** 2 for i in taken)
+        assert row["t"] == sum(floats[i] for i in taken)
+        mean = decimal.Decimal(sum(left[i] * (100 - left[i]) for i in taken)) / len(taken)
+        assert abs(row["a"].scaleb(4) - mean) < 1
+    assert len(found) == 3
